@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from config.embedded.errors import CannotStart
+from config.embedded.preflight import already_running
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 SECRET_NAMES = ("secret_key", "postgres_password", "valkey_password")
@@ -106,13 +107,3 @@ class Home:
             unfinished.replace(self.path / file)
         except OSError as error:
             raise CannotStart(f"{self.path / file} cannot be written: {error.strerror}.") from error
-
-
-def already_running(holder: str) -> str:
-    try:
-        known = json.loads(holder)
-    except ValueError:
-        known = {}
-    where = [f"pid {known['pid']}"] if known.get("pid") else []
-    where += [f"http://127.0.0.1:{known['port']}"] if known.get("port") else []
-    return f"Rung is already running from this folder ({', '.join(where) or 'it is just starting'})."

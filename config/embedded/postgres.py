@@ -12,7 +12,7 @@ from config.embedded.home import Home
 from config.embedded.identity import identity_for, own, reachable_copy
 from config.embedded.ports import free_port
 from config.embedded.processes import PROC, sighting
-from config.embedded.programs import Identity, Pause, Program, run_to_end
+from config.embedded.programs import Identity, Pause, Program, spawn, wait_for_end
 
 SERVER_SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -101,7 +101,7 @@ class Postgres:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as script:
             script.write(given)
             script.seek(0)
-            code = run_to_end(program, pause=pause, given=script, output=output)
+            code = wait_for_end(spawn(program, output=output, given=script), pause=pause)
             output.seek(0)
             said = output.read().decode(errors="replace")
         if code != 0 or "ERROR:" in said or "FATAL:" in said:

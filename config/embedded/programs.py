@@ -15,9 +15,11 @@ from config.embedded.processes import kill_family, sighting
 
 LAUNCH = Path(__file__).with_name("launch.py")
 GLANCE_SECONDS = 0.05
+LAST_WAIT_SECONDS = 10
 
 # Lets time pass. The supervisor's raises when somebody asked it to stop; a test's is time.sleep.
 Pause = Callable[[float], None]
+Stream = int | IO[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Program:
 class Running:
     """A program that was started. `exit_code` is None while it lives."""
 
-    def __init__(self, program: Program, *, output: int | IO[bytes], given: int | IO[bytes]) -> None:
+    def __init__(self, program: Program, *, output: Stream, errors: Stream, given: Stream) -> None:
         self.program = program
         self.popen = subprocess.Popen(  # noqa: S603  argv is ours, and there is no shell
             program.command(),
@@ -58,7 +60,7 @@ class Running:
             env=dict(program.env),
             stdin=given,
             stdout=output,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             start_new_session=True,
         )
         self.pid = self.popen.pid
@@ -76,9 +78,9 @@ class Running:
             self.popen.send_signal(self.program.stop_signal)
 
     def kill(self) -> None:
-        if self.popen.poll() is None:
+        if self.exit_code() is None:
             kill_family(self.pid)
-        self.popen.wait(timeout=10)
+        self.popen.wait(timeout=LAST_WAIT_SECONDS)
 
     def stop(self, *, hurried: Callable[[], bool] = lambda: False) -> None:
         """Its own way first; after its patience, or at once when hurried, the hard way."""
@@ -90,13 +92,19 @@ class Running:
             time.sleep(GLANCE_SECONDS)
 
 
-def spawn(program: Program, *, output: int | IO[bytes] = subprocess.PIPE) -> Running:
+def spawn(
+    program: Program,
+    *,
+    output: Stream = subprocess.PIPE,
+    errors: Stream = subprocess.STDOUT,
+    given: Stream = subprocess.DEVNULL,
+) -> Running:
     """From the main thread only: the promise to die is kept when the thread that started a program ends."""
-    return Running(program, output=output, given=subprocess.DEVNULL)
+    return Running(program, output=output, errors=errors, given=given)
 
 
-def run_to_end(program: Program, *, pause: Pause, given: IO[bytes] | None = None, output: IO[bytes]) -> int:
-    running = Running(program, output=output, given=given or subprocess.DEVNULL)
+def wait_for_end(running: Running, *, pause: Pause) -> int:
+    """Its exit code; killed when the pause is interrupted."""
     try:
         while (code := running.exit_code()) is None:
             pause(GLANCE_SECONDS)
