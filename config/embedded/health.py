@@ -1,0 +1,94 @@
+"""How the running Rung feels, asked over HTTP as anybody would, and which part to restart when it is not well."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ANSWER_SECONDS = 10.0
+LOOK_EVERY_SECONDS = 10.0
+DEAF_WORKERS_SECONDS = 60.0
+SILENT_WEB_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`failing` names the checks that are not ok, each with its own words."""
+
+    live: bool = False
+    ready: bool = False
+    failing: Mapping[str, str] = field(default_factory=dict)
+
+    def in_words(self) -> str:
+        if not self.live:
+            return "the web process does not answer"
+        return "; ".join(f"{name}: {detail}" for name, detail in self.failing.items()) or "it gives no reason"
+
+
+def look(port: int) -> Health:
+    if _get(port, "/livez") is None:
+        return Health()
+    body = _get(port, "/readyz")
+    try:
+        answer = json.loads(body or "")
+        checks = answer.get("checks", {}).items()
+        failing = {name: str(check.get("detail", "")) for name, check in checks if not check.get("ok")}
+        return Health(live=True, ready=answer.get("status") == "ok", failing=failing)
+    except (ValueError, AttributeError):
+        return Health(live=True, failing={"readyz": "its answer is not to be understood"})
+
+
+class Pulse:
+    """Looks every ten seconds, in a thread of its own: a web process that hangs must not hang its supervisor."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._latest: Health | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def take(self) -> Health | None:
+        """What was seen since the last call, if anything."""
+        latest, self._latest = self._latest, None
+        return latest
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(LOOK_EVERY_SECONDS)
+            self._latest = look(self._port)
+
+
+class Doctor:
+    """Turns what was seen into what to restart, with patience: one bad look means nothing."""
+
+    def __init__(self) -> None:
+        self._deaf_since: float | None = None
+        self._silent_since: float | None = None
+
+    def prescribe(self, health: Health, now: float) -> dict[str, str]:
+        """The names to restart, with the reason. After a restart the waiting begins again."""
+        deaf = health.live and "workers" in health.failing
+        self._deaf_since = (self._deaf_since or now) if deaf else None
+        self._silent_since = None if health.live else (self._silent_since or now)
+        if self._deaf_since is not None and now - self._deaf_since >= DEAF_WORKERS_SECONDS:
+            self._deaf_since = None
+            return dict.fromkeys(("worker", "beat"), "no worker has been heard of for a minute")
+        if self._silent_since is not None and now - self._silent_since >= SILENT_WEB_SECONDS:
+            self._silent_since = None
+            return {"web": "it has not answered for half a minute"}
+        return {}
+
+
+def _get(port: int, path: str) -> bytes | None:
+    """No proxy, no redirect: http.client asks this machine and nobody else."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", path, headers={"Connection": "close"})
+        return connection.getresponse().read()
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
