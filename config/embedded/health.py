@@ -65,21 +65,33 @@ class Doctor:
     """Turns what was seen into what to restart, with patience: one bad look means nothing."""
 
     def __init__(self) -> None:
-        self._deaf_since: float | None = None
-        self._silent_since: float | None = None
+        self._deaf = _Lasting()
+        self._silent = _Lasting()
 
     def prescribe(self, health: Health, now: float) -> dict[str, str]:
         """The names to restart, with the reason. After a restart the waiting begins again."""
-        deaf = health.live and "workers" in health.failing
-        self._deaf_since = (self._deaf_since or now) if deaf else None
-        self._silent_since = None if health.live else (self._silent_since or now)
-        if self._deaf_since is not None and now - self._deaf_since >= DEAF_WORKERS_SECONDS:
-            self._deaf_since = None
+        if self._deaf.for_seconds(DEAF_WORKERS_SECONDS, health.live and "workers" in health.failing, now):
             return dict.fromkeys(("worker", "beat"), "no worker has been heard of for a minute")
-        if self._silent_since is not None and now - self._silent_since >= SILENT_WEB_SECONDS:
-            self._silent_since = None
+        if self._silent.for_seconds(SILENT_WEB_SECONDS, not health.live, now):
             return {"web": "it has not answered for half a minute"}
         return {}
+
+
+class _Lasting:
+    """Whether something has been true without a break for so long. Having said so, it counts anew."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def for_seconds(self, seconds: float, is_true: bool, now: float) -> bool:
+        if not is_true:
+            self._since = None
+        elif self._since is None:
+            self._since = now
+        elif now - self._since >= seconds:
+            self._since = None
+            return True
+        return False
 
 
 def _get(port: int, path: str) -> bytes | None:

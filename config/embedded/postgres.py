@@ -72,18 +72,16 @@ class Postgres:
     def _make(self, *, pause: Pause) -> None:
         """Beside its place, then moved there: what is called postgres/ is always whole."""
         unfinished = self.home.path / f"{UNFINISHED}{secrets.token_hex(4)}"
-        unfinished.mkdir(mode=0o700)
-        own(unfinished, self.identity)
-        password = unfinished.with_name(f"{unfinished.name}.password")
         try:
+            unfinished.mkdir(mode=0o700)
+            password = unfinished / "password"
             password.touch(mode=0o600)
             password.write_text(self.home.secret("postgres_password") or "")
-            own(password, self.identity)
-            self._initdb(unfinished, password, pause=pause)
-            self._create_database(unfinished, pause=pause)
-            unfinished.rename(self.folder)
+            own(unfinished, self.identity)
+            self._initdb(unfinished / "data", password, pause=pause)
+            self._create_database(unfinished / "data", pause=pause)
+            (unfinished / "data").rename(self.folder)
         finally:
-            password.unlink(missing_ok=True)
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def _initdb(self, folder: Path, password: Path, *, pause: Pause) -> None:
@@ -120,19 +118,17 @@ class Postgres:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """PostgreSQL sees through the lock of a dead server, but not when its pid has gone to another program."""
+    """PostgreSQL believes a lock whose pid exists, be it another program by now, or a zombie that nobody reaps."""
     lines = _lock_lines(folder)
     if not lines or not lines[0].strip().isdigit():
         return
     pid = int(lines[0])
-    if sighting(pid) is None:
-        return
-    if _is_postgres_in(pid, folder):
+    if sighting(pid) is not None and _works_in(pid, folder):
         raise CannotStart(f"Another PostgreSQL (pid {pid}) runs on {folder}: stop it first.")
     (folder / "postmaster.pid").unlink()
 
 
-def _is_postgres_in(pid: int, folder: Path) -> bool:
+def _works_in(pid: int, folder: Path) -> bool:
     """A server works inside its folder; where that cannot be seen, a living pid is believed."""
     try:
         return (PROC / str(pid) / "cwd").resolve(strict=True) == folder.resolve()
