@@ -1,0 +1,55 @@
+"""What every API view is made of: bytes in, a wire type out, problems for all else. JSON whatever is asked for, never HTML."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config import wire
+from config.errors import UnsupportedMediaType
+
+T = TypeVar("T")
+
+
+class JsonOnly(BaseContentNegotiation):
+    """One renderer, so nothing to negotiate; the `Accept` header is allowed to ask for what it likes."""
+
+    def select_parser(self, request: Request, parsers: Sequence[Any]) -> None:
+        return None
+
+    def select_renderer(
+        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class WireRenderer(BaseRenderer):
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        if data is None:
+            return b""
+        return data if isinstance(data, bytes) else wire.encode(data)
+
+
+class ApiView(APIView):
+    renderer_classes = [WireRenderer]
+    parser_classes = []
+    content_negotiation_class = JsonOnly
+
+    def body(self, to: type[T]) -> T:
+        """The request's body as a wire type."""
+        request = self.request._request  # noqa: SLF001 - DRF's stream misses a body sent in chunks
+        media_type = (request.content_type or "").lower()
+        if media_type != "application/json":
+            raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
+        return wire.decode(request.body, to)
+
+    def answer(self, value: object = None, *, status: int = 200) -> Response:
+        return Response(value, status=status)

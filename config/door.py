@@ -1,0 +1,127 @@
+"""The outermost ASGI layer: gives each request its id, bounds its body, counts and logs its answer."""
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+
+from config import errors, metrics, problem
+from config.request_context import RequestContext, begin, new_request_id
+
+log = structlog.get_logger("rung.request")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_QUIET = ("/livez", "/readyz", "/metrics", "/static")
+
+
+class _TooLarge(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+class Door:
+    def __init__(self, inner: ASGI3Application, *, max_body: int) -> None:
+        self.inner = inner
+        self.max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+            return
+        context = begin(new_request_id(_header(scope, b"x-request-id")))
+        if scope["type"] == "websocket":
+            metrics.SOCKETS.inc()
+            await self.inner(scope, receive, send)
+            return
+        await self._serve(scope, receive, send, context)
+
+    async def _serve(
+        self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable, context: RequestContext
+    ) -> None:
+        begun = time.perf_counter()
+        answer = _Answer(send, context.request_id)
+        try:
+            if _declared_length(scope) > self.max_body:
+                raise _TooLarge
+            await self.inner(scope, _Bounded(receive, self.max_body), answer)
+        except _TooLarge:
+            await answer.problem(errors.PayloadTooLarge(f"A body may have {self.max_body:,} bytes at most."))
+        except Exception:
+            log.exception("request_failed")
+            await answer.problem(errors.InternalError("This is our fault. The request id helps us find it."))
+        finally:
+            _record(scope, context, answer.status, time.perf_counter() - begun)
+
+
+class _Answer:
+    """`send`, with the request id on every response and the status remembered."""
+
+    def __init__(self, send: ASGISendCallable, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id.encode()
+        self.status = 0
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", self._request_id)]}
+        await self._send(message)
+
+    async def problem(self, error: errors.DomainError) -> None:
+        if self.status:
+            return  # the answer has begun; all that can be done is to stop
+        body = problem.body_of(error)
+        headers = [
+            (b"content-type", problem.CONTENT_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            *((name.lower().encode(), value.encode()) for name, value in problem.headers_of(error).items()),
+        ]
+        await self({"type": "http.response.start", "status": error.status, "headers": headers})
+        await self({"type": "http.response.body", "body": body})
+
+
+class _Bounded:
+    """`receive`, refusing a body that turns out longer than allowed (a chunked one declares nothing)."""
+
+    def __init__(self, receive: ASGIReceiveCallable, most: int) -> None:
+        self._receive = receive
+        self._left = most
+
+    async def __call__(self) -> Any:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                raise _TooLarge
+        return message
+
+
+async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+
+
+def _header(scope: Any, name: bytes) -> str | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
+
+
+def _declared_length(scope: Any) -> int:
+    declared = _header(scope, b"content-length") or "0"
+    return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0  # noqa: PLR2004
+
+
+def _record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:
+    method = scope["method"] if scope["method"] in _METHODS else "other"
+    metrics.REQUESTS.labels(method, context.route, status).inc()
+    metrics.SECONDS.labels(method, context.route).observe(seconds)
+    say = log.debug if context.route in _QUIET else log.info
+    path = quote(scope["path"][:200])  # the query may hold secrets, and raw line breaks would forge lines
+    say("request", method=method, path=path, status=status, ms=round(seconds * 1000, 1))

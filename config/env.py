@@ -1,0 +1,102 @@
+"""Typed readers of the environment. A value that cannot be used is one clear sentence, never a default taken in silence."""
+
+import os
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+
+class ConfigurationError(Exception):
+    """What is configured cannot work; the message says which variable and what to do."""
+
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+# redis-py and kombu refuse Valkey's own schemes, so they are rewritten once, here
+_SCHEMES = {
+    "valkey": "redis",
+    "valkeys": "rediss",
+    "redis": "redis",
+    "rediss": "rediss",
+}
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def flag(name: str, *, default: bool) -> bool:
+    raw = text(name, "1" if default else "0").lower()
+    if raw in _TRUE:
+        return True
+    if raw in _FALSE:
+        return False
+    raise ConfigurationError(f"{name} must be 0 or 1, not {raw!r}.")
+
+
+def number(name: str, default: int, *, least: int, most: int) -> int:
+    raw = text(name) or str(default)
+    if not raw.isascii() or not raw.isdigit() or not least <= int(raw) <= most:
+        raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {raw!r}.")
+    return int(raw)
+
+
+def words(name: str, default: str = "") -> list[str]:
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    raw = text(name) or default
+    if raw not in allowed:
+        raise ConfigurationError(f"{name} must be one of {', '.join(allowed)}, not {raw!r}.")
+    return raw
+
+
+def database(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
+    """A Django DATABASES entry from postgresql://user:password@host:port/name?sslmode=…"""
+    parts = _split(url, name)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise ConfigurationError(f"{name} must begin with postgresql://, not {parts.scheme}://.")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")) or "rung",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": dict(parse_qsl(parts.query)),
+    }
+
+
+def valkey(url: str, *, name: str) -> str:
+    """A URL that redis-py understands, for a plain server."""
+    parts = _split(url, name)
+    if parts.scheme not in _SCHEMES:
+        raise ConfigurationError(
+            f"{name} must begin with valkey://, valkeys://, redis:// or rediss:// and name one plain server, "
+            f"not {parts.scheme}://."
+        )
+    return urlunsplit(parts._replace(scheme=_SCHEMES[parts.scheme]))
+
+
+def valkey_database(url: str, offset: int) -> str:
+    """The database `offset` places after the one that `url` names, on the same server."""
+    parts = urlsplit(url)
+    index = parts.path.strip("/") or "0"
+    if not index.isdigit():
+        raise ConfigurationError(f"A Valkey URL ends in the number of a database, not {index!r}.")
+    return urlunsplit(parts._replace(path=f"/{int(index) + offset}"))
+
+
+def _split(url: str, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - urlsplit's own type
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - reading it is what checks it
+    except ValueError as error:
+        raise ConfigurationError(f"{name} is not a URL: {error}.") from None
+    return parts
+
+
+def missing_in_production(values: Mapping[str, str]) -> None:
+    absent = [name for name, value in values.items() if not value]
+    if absent:
+        raise ConfigurationError(f"In production {' and '.join(absent)} must be set: there is no default for a secret.")

@@ -1,0 +1,28 @@
+"""Prometheus metrics of this process, and of its siblings where several processes serve one port."""
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client import REGISTRY as PROCESS_REGISTRY
+from prometheus_client.multiprocess import MultiProcessCollector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+REQUESTS = Counter("rung_http_requests", "Requests answered", ["method", "route", "status"])
+SECONDS = Histogram(
+    "rung_http_request_seconds",
+    "Time from the first byte of a request to the end of its answer",
+    ["method", "route"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+SOCKETS = Counter("rung_ws_connections", "WebSockets opened")
+STORE_FAILURES = Counter("rung_store_failures", "Calls to a store that failed and were survived", ["store"])
+
+
+def exposition() -> bytes:
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(PROCESS_REGISTRY)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)

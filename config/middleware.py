@@ -1,0 +1,79 @@
+"""What every request passes before its view: probes answered, routes named, errors told as problems, files served."""
+
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
+
+from config import errors, health, problem
+from config.request_context import current
+
+log = structlog.get_logger(__name__)
+Handler = Callable[[HttpRequest], HttpResponseBase]
+
+_PROBES = {"/livez": health.livez, "/readyz": health.readyz, "/metrics": health.metrics_page}
+_BY_STATUS: dict[int, type[errors.DomainError]] = {
+    400: errors.InvalidRequest,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    405: errors.MethodNotAllowed,
+    413: errors.PayloadTooLarge,
+    500: errors.InternalError,
+}
+
+
+class HealthMiddleware:
+    """Answers probes before host names, HTTPS or sessions are looked at."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        probe = _PROBES.get(request.path)
+        if probe is None:
+            return self.get_response(request)
+        current().route = request.path
+        return probe(request)
+
+
+class ProblemMiddleware:
+    """Whatever Django itself refuses (an unknown address, a bad host, a failure of ours) is a problem for API calls."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if response.status_code < 400 or not problem.wants_problem(request):  # noqa: PLR2004 - the first error status
+            return response
+        if response.get("Content-Type", "").startswith(problem.CONTENT_TYPE):
+            return response
+        told = problem.response_to(_BY_STATUS.get(response.status_code, errors.InvalidRequest)())
+        told.status_code = response.status_code
+        if "Allow" in response:
+            told["Allow"] = response["Allow"]
+        return told
+
+    def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
+        if request.resolver_match is not None:
+            current().route = "/" + request.resolver_match.route
+
+
+class StaticFilesMiddleware(WhiteNoiseMiddleware):
+    """Whitenoise streams; Django's ASGI handler would drain that in a thread with a warning. The files are small."""
+
+    @staticmethod
+    def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
+        found = static_file.get_response(request.method, request.META)
+        content = b""
+        if found.file is not None:
+            with found.file:
+                content = found.file.read()
+        response = HttpResponse(content, status=int(found.status))
+        del response["Content-Type"]
+        for name, value in found.headers:
+            response[name] = value
+        current().route = "/static"
+        return response

@@ -1,0 +1,27 @@
+"""Error pages of our own for people; API calls get problem+json instead (config/middleware.py)."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from config.request_context import current
+
+
+def _page(request: HttpRequest, status: int, heading: str, sentence: str) -> HttpResponse:
+    context = {"status": status, "heading": heading, "sentence": sentence, "request_id": current().request_id}
+    return render(request, "house/error.html", context, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, 400, "That request made no sense", "Something in the address or the form is malformed.")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, 403, "Not for you", "You are signed in without the permission this page asks for.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, 404, "Nothing on this rung", "There is no page at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _page(request, 500, "We slipped", "This is our fault. The request id below helps us find what happened.")

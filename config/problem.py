@@ -1,0 +1,78 @@
+"""Every error as application/problem+json, whoever raises it: a view, DRF, Django, the ASGI door."""
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from config import errors, wire
+from config.request_context import current
+
+CONTENT_TYPE = "application/problem+json"
+
+
+def body_of(error: errors.DomainError) -> bytes:
+    return wire.encode(
+        wire.Problem(
+            type=f"urn:rung:problem:{error.code}",
+            title=error.title,
+            status=error.status,
+            detail=error.detail,
+            code=error.code,
+            request_id=current().request_id,
+            errors=error.errors,
+            retry_after=error.retry_after,
+        )
+    )
+
+
+def headers_of(error: errors.DomainError) -> dict[str, str]:
+    headers = {"Cache-Control": "no-store"}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    if error.status == errors.Unauthenticated.status:
+        headers["WWW-Authenticate"] = 'Bearer realm="rung"'
+    return headers
+
+
+def response_to(error: errors.DomainError) -> HttpResponse:
+    return HttpResponse(body_of(error), status=error.status, content_type=CONTENT_TYPE, headers=headers_of(error))
+
+
+def domain_error(raised: Exception) -> errors.DomainError | None:
+    """What a framework's exception means in our words; None for what is a defect of ours."""
+    match raised:
+        case errors.DomainError():
+            return raised
+        case Http404() | drf.NotFound():
+            return errors.NotFound("There is nothing at this address.")
+        case PermissionDenied() | drf.PermissionDenied():
+            return errors.Forbidden(str(getattr(raised, "detail", "")) or "You may not do this.")
+        case drf.NotAuthenticated() | drf.AuthenticationFailed():
+            return errors.Unauthenticated(str(raised.detail))
+        case drf.MethodNotAllowed():
+            return errors.MethodNotAllowed(str(raised.detail))
+        case drf.UnsupportedMediaType():
+            return errors.UnsupportedMediaType(str(raised.detail))
+        case drf.NotAcceptable():
+            return errors.NotAcceptable("Answers are application/json; ask for that, or for */*.")
+        case RequestDataTooBig():
+            return errors.PayloadTooLarge("The body is larger than this address takes.")
+        case drf.APIException() | SuspiciousOperation():
+            return errors.InvalidRequest(str(getattr(raised, "detail", "")) or "The request is malformed.")
+    return None
+
+
+def drf_handler(raised: Exception, context: dict[str, object]) -> Response | None:
+    """DRF's EXCEPTION_HANDLER; None lets a defect rise to `server_error`, logged with its traceback."""
+    error = domain_error(raised)
+    if error is None:
+        return None
+    response = Response(status=error.status, content_type=CONTENT_TYPE, headers=headers_of(error))
+    response.data = body_of(error)
+    return response
+
+
+def wants_problem(request: HttpRequest) -> bool:
+    """API calls get problem+json; people get a page."""
+    return request.path.startswith(("/v1/", "/livez", "/readyz", "/metrics")) or request.path == "/v1"

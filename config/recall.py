@@ -1,0 +1,92 @@
+"""A memory of seconds for look-ups that every request makes (keys, games), emptied in every process at once when
+something changes. Nothing is remembered while changes cannot be heard."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+
+from config import valkey
+
+log = structlog.get_logger(__name__)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class _Changes:
+    """Hears "something changed" from every process; `epoch` rises with each, and is None while deaf."""
+
+    def __init__(self) -> None:
+        self.epoch: int | None = None
+        self._heard = 0
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+
+    def begin_to_listen(self) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._listen, name="recall", daemon=True)
+                self._thread.start()
+
+    def _listen(self) -> None:
+        valkey.listen(channel(), on_message=self.hear, on_connected=self.hear, on_lost=self._go_deaf, until=self._stop)
+
+    def hear(self) -> None:
+        self._heard += 1
+        self.epoch = self._heard
+
+    def _go_deaf(self) -> None:
+        self.epoch = None
+
+
+changes = _Changes()
+
+
+def channel() -> str:
+    # pub/sub does not know of databases, so the database is part of the name
+    return f"rung:forget:{settings.CACHE_URL.rpartition('/')[2]}"
+
+
+class Recall(Generic[K, V]):
+    """`load(key)`, remembered for a few seconds. What is not found (None) is not remembered."""
+
+    def __init__(self, load: Callable[[K], V | None], *, seconds: float = 5.0, size: int = 10_000) -> None:
+        self._load = load
+        self._seconds = seconds
+        self._size = size
+        self._kept: dict[K, tuple[int, float, V]] = {}
+
+    def get(self, key: K) -> V | None:
+        epoch = changes.epoch
+        if epoch is None:
+            changes.begin_to_listen()
+            return self._load(key)
+        kept = self._kept.get(key)
+        now = time.monotonic()
+        if kept is not None and kept[0] == epoch and kept[1] > now:
+            return kept[2]
+        value = self._load(key)
+        if value is not None:
+            if len(self._kept) >= self._size:
+                self._kept.clear()
+            # filed under the epoch from before the look-up: a change heard meanwhile makes it void
+            self._kept[key] = (epoch, now + self._seconds, value)
+        return value
+
+
+def forget() -> None:
+    """Every process forgets, this one first. A process that cannot hear it remembers nothing anyway."""
+    changes.hear() if changes.epoch is not None else None
+    try:
+        valkey.publish(channel(), "changed")
+    except valkey.ValkeyUnavailable:
+        log.warning("recall_not_told", consequence="other processes may remember for up to five seconds")
+
+
+def forget_after_commit() -> None:
+    transaction.on_commit(forget)

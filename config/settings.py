@@ -1,0 +1,222 @@
+"""All settings, from the environment through typed readers. In production nothing secret has a default."""
+
+from pathlib import Path
+
+from celery.schedules import schedule
+from csp.constants import NONE, SELF
+
+from config import env, logs
+from config.embedded.home import Home
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+RUNG_ENV = env.one_of("RUNG_ENV", "development", ("development", "production"))
+PRODUCTION = RUNG_ENV == "production"
+DEBUG = env.flag("DEBUG", default=False)
+HOME = Home.from_environment()
+
+if PRODUCTION and DEBUG:
+    raise env.ConfigurationError("DEBUG must be off in production: it shows source and settings to everyone.")
+
+# --- secrets and hosts ------------------------------------------------------------------------------------------------
+SECRET_KEY = env.text("SECRET_KEY")
+if not SECRET_KEY and not PRODUCTION:
+    SECRET_KEY = HOME.secret("secret_key") or ""
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+if PRODUCTION:
+    env.missing_in_production({"SECRET_KEY": SECRET_KEY, "ALLOWED_HOSTS": ",".join(ALLOWED_HOSTS)})
+if not SECRET_KEY:
+    raise env.ConfigurationError("There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY.")
+
+# --- servers: named in the environment, or found where `make up` has started them -------------------------------------
+_database_url = env.text("DATABASE_URL") or HOME.server_url("database_url")
+if not _database_url:
+    raise env.ConfigurationError("There is no database: start `make up`, or set DATABASE_URL.")
+DATABASES = {"default": env.database(_database_url)}
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"]["OPTIONS"] = {"connect_timeout": "3", **DATABASES["default"]["OPTIONS"]}  # type: ignore[dict-item]
+if env.flag("RUNG_DATABASE_POOL", default=False):  # web processes; workers fork, and a pool does not survive that
+    DATABASES["default"]["OPTIONS"]["pool"] = {  # type: ignore[index]
+        "min_size": 2,
+        "max_size": env.number("RUNG_DATABASE_POOL_SIZE", 20, least=1, most=1000),
+        "timeout": 5,
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+_valkey_url = env.text("VALKEY_URL") or HOME.server_url("valkey_url")
+if not _valkey_url:
+    raise env.ConfigurationError("There is no Valkey: start `make up`, or set VALKEY_URL.")
+VALKEY_URL = env.valkey(_valkey_url, name="VALKEY_URL")  # the boards
+BROKER_URL = env.valkey(env.text("BROKER_URL") or env.valkey_database(VALKEY_URL, 1), name="BROKER_URL")
+CHANNELS_URL = env.valkey(env.text("CHANNELS_URL") or env.valkey_database(VALKEY_URL, 2), name="CHANNELS_URL")
+CACHE_URL = env.valkey(env.text("CACHE_URL") or env.valkey_database(VALKEY_URL, 3), name="CACHE_URL")
+
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": CACHE_URL,
+        "KEY_PREFIX": "rung",
+        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 2, "SOCKET_TIMEOUT": 2},
+    }
+}
+DJANGO_REDIS_IGNORE_EXCEPTIONS = True  # a cache that is down is an empty cache
+DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        # without a timeout of None an idle consumer dies after redis-py's five seconds (channels_redis#422)
+        "CONFIG": {"hosts": [{"address": CHANNELS_URL, "socket_timeout": None}], "prefix": "rung"},
+    }
+}
+
+# --- Celery: doorbells only; nothing is carried in a task that is not in PostgreSQL -----------------------------------
+CELERY_BROKER_URL = BROKER_URL
+CELERY_TASK_DEFAULT_QUEUE = "rung"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_keepalive": True, "health_check_interval": 30}
+CELERY_TIMEZONE = "UTC"
+CELERY_ENABLE_UTC = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_MAX_LOOP_INTERVAL = 5
+CELERY_BEAT_SCHEDULE = {
+    "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},
+}
+DJANGO_CELERY_BEAT_TZ_AWARE = True
+
+# --- the house ----------------------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "config.apps.RungAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_celery_beat",
+    "channels",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "config.apps.ConfigApp",
+    "players.apps.PlayersApp",
+    "leaderboards.apps.LeaderboardsApp",
+]
+MIDDLEWARE = [
+    "config.middleware.HealthMiddleware",  # first: probes know no host name and no HTTPS
+    "config.middleware.ProblemMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.middleware.StaticFilesMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
+LANGUAGE_CODE = "en"
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # in development files are found where they lie
+WHITENOISE_USE_FINDERS = not PRODUCTION
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- the API --------------------------------------------------------------------------------------------------------------
+MAX_BODY_BYTES = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["players.authentication.CallerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": [],  # who may do what is decided in players/access.py, nowhere else
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.problem.drf_handler",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Rung",
+    "DESCRIPTION": "Leaderboards for games: scores in, exact ranks out.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "POSTPROCESSING_HOOKS": ["config.openapi.add_wire_types"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "APPEND_COMPONENTS": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+    "SECURITY": [{"bearer": []}, {}],
+}
+IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
+NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
+
+# --- safety ---------------------------------------------------------------------------------------------------------------
+PROXIES = env.number("RUNG_PROXIES", 0, least=0, most=10)  # how many of our own proxies stand in front
+HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
+if PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 3600
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:", "https:"],  # avatars are where the game keeps them
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+# --- logs -----------------------------------------------------------------------------------------------------------------
+logs.configure_structlog()
+LOGGING = logs.dict_config(
+    json=PRODUCTION, level=env.one_of("RUNG_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+)

@@ -1,0 +1,28 @@
+"""All addresses. Probes are answered before this, in the middleware."""
+
+from csp.constants import UNSAFE_INLINE
+from csp.decorators import csp_update
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularSwaggerSplitView
+
+from config.entrance import enter
+from config.openapi import openapi_json
+from leaderboards.pages import home
+
+# Swagger's own page sets styles inline; scripts stay ours alone
+api_docs = csp_update({"style-src": [UNSAFE_INLINE]})(SpectacularSwaggerSplitView.as_view(url_name="openapi"))
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("admin/enter", enter, name="enter"),
+    path("admin/", admin.site.urls),
+    path("v1/openapi.json", openapi_json, name="openapi"),
+    path("v1/docs", api_docs, name="docs"),
+    path("v1/", include("players.urls")),
+    path("v1/", include("leaderboards.api.urls")),
+]
+handler400 = "config.pages.bad_request"
+handler403 = "config.pages.forbidden"
+handler404 = "config.pages.not_found"
+handler500 = "config.pages.server_error"

@@ -1,0 +1,99 @@
+"""How wire types are declared, read and written: msgspec Structs, from which the API, the OpenAPI document and every other door live."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from config.errors import InvalidRequest
+
+T = TypeVar("T")
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+_AT = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<field>[^`]*)`")
+_ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+_registered: list[type] = []
+
+
+class Incoming(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """What a caller sends. A field we do not know is refused: a misspelt one must not be lost in silence."""
+
+
+class Outgoing(msgspec.Struct, kw_only=True, frozen=True):
+    """What we answer. May gain fields."""
+
+
+class Problem(Outgoing, omit_defaults=True):
+    """application/problem+json"""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: dict[str, list[str]] | None = None
+    retry_after: int | None = None
+
+
+def decode(body: bytes, to: type[T]) -> T:
+    """`body` as `to`, or InvalidRequest naming the field."""
+    if _NUL.search(body):
+        raise InvalidRequest("The body contains the character U+0000, which is not allowed anywhere.")
+    try:
+        return msgspec.json.decode(body, type=to)
+    except msgspec.ValidationError as error:
+        raise _refusal(error) from None
+    except msgspec.DecodeError as error:
+        raise InvalidRequest(f"The body is not JSON: {error}.") from None
+    except RecursionError:
+        raise InvalidRequest("The body is nested too deeply.") from None
+
+
+def convert(value: object, to: type[T]) -> T:
+    """The same for what was parsed already (a TOML file)."""
+    try:
+        return msgspec.convert(value, to)
+    except msgspec.ValidationError as error:
+        raise _refusal(error) from None
+
+
+def encode(value: object) -> bytes:
+    return _encoder.encode(value)
+
+
+def builtins(value: object) -> Any:
+    """Plain dicts and lists, for templates and comparisons."""
+    return msgspec.to_builtins(value, builtin_types=(bytes,))
+
+
+def ref(wire_type: type) -> dict[str, str]:
+    """A reference for OpenAPI to a wire type, which is then part of the document."""
+    if wire_type not in _registered:
+        _registered.append(wire_type)
+    return {"$ref": f"#/components/schemas/{wire_type.__name__}"}
+
+
+def schemas() -> dict[str, Any]:
+    """The JSON schemas of every wire type that a view refers to."""
+    _, components = msgspec.json.schema_components(
+        _registered, ref_template="#/components/schemas/{name}", schema_hook=_no_schema
+    )
+    return components
+
+
+def _no_schema(wire_type: type) -> dict[str, Any]:
+    raise NotImplementedError(f"{wire_type} has no JSON schema")
+
+
+def _refusal(error: msgspec.ValidationError) -> InvalidRequest:
+    message = str(error)
+    at = _AT.search(message)
+    path = at["path"] if at else ""
+    message = _AT.sub("", message)
+    named = _UNKNOWN.search(message) or _ABSENT.search(message)
+    field = ".".join(part for part in (path, named["field"] if named else "") if part)
+    return InvalidRequest(f"{message}." if not field else f"{field}: {message}.", errors={field or "body": [message]})

@@ -1,0 +1,1 @@
+"""The product: modes, scores, boards and windows."""

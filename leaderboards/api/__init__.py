@@ -1,0 +1,1 @@
+"""DRF: games, modes and, next, scores and boards."""

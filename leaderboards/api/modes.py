@@ -1,0 +1,49 @@
+"""DRF: games and modes."""
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api import ApiView
+from config.openapi import describe
+from leaderboards import selectors
+from leaderboards.services.modes import mode_declare
+from leaderboards.wire import GameList, GameState, ModeDeclaration, ModeState
+from players import access
+from players.models import Game
+from players.scopes import Scope
+from players.selectors import games_visible
+
+
+class GamesView(ApiView):
+    @describe("The games you may know of", answers={200: GameList}, tag="games")
+    def get(self, request: Request) -> Response:
+        return self.answer(selectors.game_list(games_visible(request.auth)))
+
+
+class GameView(ApiView):
+    @describe("A game and its modes", answers={200: GameState}, problems=[403], tag="games")
+    def get(self, request: Request, game: str) -> Response:
+        found = access.may_read(request.auth, game)
+        return self.answer(selectors.game_state(found, at=timezone.now()))
+
+
+class ModeView(ApiView):
+    @describe("A mode's rules and its windows now", answers={200: ModeState}, problems=[403], tag="modes")
+    def get(self, request: Request, game: str, mode: str) -> Response:
+        found = access.may_read(request.auth, game)
+        return self.answer(selectors.mode_state(selectors.mode_get(game=found, mode=mode), at=timezone.now()))
+
+    @describe(
+        "Declares a mode",
+        body=ModeDeclaration,
+        answers={200: ModeState, 201: ModeState},
+        problems=[403, 409],
+        tag="modes",
+    )
+    def put(self, request: Request, game: str, mode: str) -> Response:
+        found = access.may(request.auth, Scope.MANAGE, game)
+        wanted = self.body(ModeDeclaration)
+        declared, change = mode_declare(game=Game.objects.get(pk=found.pk), slug=mode, wanted=wanted)
+        status = 201 if change.outcome == "created" else 200
+        return self.answer(selectors.mode_state(declared, at=timezone.now()), status=status)

@@ -1,0 +1,91 @@
+"""What is played: modes and their rules."""
+
+from typing import Any, ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.timezone import now
+
+from leaderboards.rules.mode import Bounds, ModeRules, examine, locked_changes
+from players.models import Game, valid_slug
+
+RULES = tuple(ModeRules.__dataclass_fields__)
+
+
+def _choices(*values: str) -> list[tuple[str, str]]:
+    return [(value, value) for value in values]
+
+
+def default_windows() -> list[str]:
+    return list(ModeRules().windows)
+
+
+def default_dimensions() -> list[str]:
+    return list(ModeRules().dimensions)
+
+
+class Mode(models.Model):
+    """One way to play a game. Scores here are scaled integers (rules/encoding.py)."""
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="modes")
+    slug = models.CharField(max_length=50, validators=[valid_slug])
+    title = models.CharField(max_length=100)
+    description = models.TextField(blank=True, max_length=1000)
+    active = models.BooleanField(default=True, help_text="Off: readable, not writable.")
+
+    aggregation = models.CharField(max_length=10, default="best", choices=_choices("best", "sum", "latest"))
+    order = models.CharField(max_length=4, default="desc", choices=_choices("desc", "asc"))
+    decimals = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(6)])
+    min_score = models.BigIntegerField(null=True, blank=True, help_text="Scaled: 1.250 with 3 decimals is 1250.")
+    max_score = models.BigIntegerField(null=True, blank=True, help_text="Scaled.")
+    max_total = models.BigIntegerField(null=True, blank=True, help_text="Scaled; for sum only.")
+    bounds = models.JSONField(
+        default=dict, blank=True, help_text='Tighter, scaled bounds: {"level:7": {"low": null, "high": 5000}}'
+    )
+    windows: "ArrayField[Any, Any]" = ArrayField(models.CharField(max_length=10), default=default_windows)
+    timezone = models.CharField(max_length=64, default="UTC", help_text="IANA name; where the mode's days begin.")
+    grace_seconds = models.PositiveIntegerField(default=3600, validators=[MaxValueValidator(7 * 24 * 3600)])
+    tie_break = models.CharField(max_length=8, default="earliest", choices=_choices("earliest", "latest", "none"))
+    ranking = models.CharField(
+        max_length=11, default="unique", choices=_choices("unique", "competition", "dense")
+    )
+    dimensions: "ArrayField[Any, Any]" = ArrayField(
+        models.CharField(max_length=32), default=default_dimensions, blank=True
+    )
+    dimension_values = models.PositiveIntegerField(
+        default=1000, validators=[MinValueValidator(1), MaxValueValidator(10_000)]
+    )
+    submit = models.CharField(max_length=7, default="trusted", choices=_choices("trusted", "token", "open"))
+
+    # set once, by the log, in the transaction of the first score; from then on LOCKED rules stay as they are
+    first_score_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(default=now, editable=False)
+
+    class Meta:
+        ordering = ["game", "slug"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["game", "slug"], name="mode_once_in_its_game")]
+
+    def __str__(self) -> str:
+        return f"{self.game}/{self.slug}"
+
+    @property
+    def rules(self) -> ModeRules:
+        values = {name: getattr(self, name) for name in RULES}
+        values["windows"], values["dimensions"] = tuple(self.windows), tuple(self.dimensions)
+        values["bounds"] = {scope: Bounds(**sides) for scope, sides in self.bounds.items()}
+        return ModeRules(**values)
+
+    def clean(self) -> None:
+        """The admin's form is held to the same rules as the API and the file."""
+        try:
+            rules = self.rules
+        except (TypeError, AttributeError):
+            raise ValidationError({"bounds": 'Bounds look like {"level:7": {"low": null, "high": 5000}}.'}) from None
+        errors = {field.partition(".")[0]: sentences for field, sentences in examine(rules).errors.items()}
+        before = Mode.objects.filter(pk=self.pk, first_score_at__isnull=False).first()
+        for name in locked_changes(before.rules, rules) if before else ():
+            errors.setdefault(name, []).append("Scores exist, and what they mean depends on this rule.")
+        if errors:
+            raise ValidationError(errors)

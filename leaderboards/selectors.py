@@ -1,0 +1,93 @@
+"""All reads of modes; boards join here later."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.conf import settings
+from django.core.cache import cache
+
+from leaderboards import wire
+from leaderboards.errors import ModeNotFound
+from leaderboards.models import RULES, Mode
+from leaderboards.rules import encoding, windows
+from leaderboards.rules.mode import ModeRules, examine
+from players.lookups import GameRecord
+from players.models import Game
+from players.selectors import players_count
+
+_COUNTED_EVERY = 30  # seconds
+
+
+def mode_get(*, game: GameRecord, mode: str) -> Mode:
+    found = None if "\0" in mode else Mode.objects.filter(game_id=game.pk, slug=mode).select_related("game").first()
+    if found is None:
+        raise ModeNotFound(f"There is no mode {mode!r} in {game.slug}.")
+    return found
+
+
+def mode_state(mode: Mode, *, at: datetime) -> wire.ModeState:
+    rules = mode.rules
+    values = {name: getattr(rules, name) for name in RULES}
+    for name in ("min_score", "max_score", "max_total"):
+        values[name] = _unscaled(values[name], rules)
+    values["bounds"] = {
+        scope: wire.ValueBoundsState(min_score=_unscaled(sides.low, rules), max_score=_unscaled(sides.high, rules))
+        for scope, sides in rules.bounds.items()
+    }
+    values["windows"], values["dimensions"] = list(rules.windows), list(rules.dimensions)
+    return wire.ModeState(
+        game=mode.game.slug,
+        mode=mode.slug,
+        title=mode.title,
+        description=mode.description,
+        active=mode.active,
+        current_windows=[_window_state(kind, rules, at) for kind in rules.windows],
+        warnings=examine(rules).warnings,
+        **values,
+    )
+
+
+def game_state(game: GameRecord, *, at: datetime) -> wire.GameState:
+    modes = Mode.objects.filter(game_id=game.pk).select_related("game").order_by("slug")
+    players, active = _players(game.pk, at)
+    return wire.GameState(
+        game=game.slug,
+        title=game.title,
+        public=game.public,
+        players=players,
+        players_active_today=active,
+        idempotency_hours=settings.IDEMPOTENCY_HOURS,
+        modes=[mode_state(mode, at=at) for mode in modes],
+    )
+
+
+def game_list(games: list[Game]) -> wire.GameList:
+    return wire.GameList(
+        games=[wire.GameSummary(game=game.slug, title=game.title, public=game.public) for game in games]
+    )
+
+
+def _window_state(kind: str, rules: ModeRules, at: datetime) -> wire.WindowState:
+    window = windows.window_at(kind, at, windows.timezone_named(rules.timezone))
+    return wire.WindowState(
+        window=kind,
+        window_id=window.id,
+        starts_at=window.starts_at,
+        resets_at=window.ends_at,
+        tie_resolution_ms=rules.tie_resolution_ms(kind),
+    )
+
+
+def _unscaled(raw: int | None, rules: ModeRules) -> Decimal | None:
+    return None if raw is None else encoding.unscale(raw, rules.decimals)
+
+
+def _players(game: int, at: datetime) -> tuple[int, int]:
+    """All, and those seen since midnight UTC; counted at most every half minute, for a count reads every row."""
+    key = f"players:{game}"
+    counted: tuple[int, int] | None = cache.get(key)
+    if counted is None:
+        midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        counted = players_count(game=game), players_count(game=game, seen_since=midnight)
+        cache.set(key, counted, _COUNTED_EVERY)
+    return counted

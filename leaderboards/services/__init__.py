@@ -1,0 +1,1 @@
+"""What can be done to modes, scores and windows."""

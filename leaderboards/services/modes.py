@@ -1,0 +1,132 @@
+"""Declaring games and modes: from a file, from the API, the same way."""
+
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+
+from config.errors import InvalidRequest
+from leaderboards.errors import RuleLocked
+from leaderboards.models import RULES, Mode
+from leaderboards.rules import encoding
+from leaderboards.rules.mode import Bounds, Findings, ModeRules, examine, locked_changes
+from leaderboards.wire import GameDeclaration, ModeDeclaration
+from players.models import Game, valid_slug
+
+_WORDS = ("title", "description", "active")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a declaration did, or would do."""
+
+    what: str  # "game arena", "mode arena/solo"
+    outcome: str  # "created", "changed", "unchanged"
+    fields: dict[str, tuple[object, object]]  # name: (before, after)
+    warnings: tuple[str, ...] = ()
+
+
+def game_declare(*, slug: str, wanted: GameDeclaration) -> tuple[Game, Change]:
+    _check_slug(slug, "game")
+    with transaction.atomic():
+        game = Game.objects.select_for_update().filter(slug=slug).first()
+        made = game is None
+        game = game or Game(slug=slug)
+        fields = _assign(game, {"title": wanted.title or _title(slug), "public": wanted.public}, made=made)
+        if fields:
+            game.save()
+    return game, Change(f"game {slug}", _outcome(made, fields), fields)
+
+
+def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration) -> tuple[Mode, Change]:
+    """The mode as wanted; refused whole where its rules do not fit together or may not change any more."""
+    _check_slug(slug, "mode")
+    rules = rules_of(wanted)
+    found = examine(rules)
+    if found.errors:
+        raise refusal(found)
+    with transaction.atomic():
+        mode = Mode.objects.select_for_update(of=("self",)).filter(game=game, slug=slug).first()
+        made = mode is None
+        mode = mode or Mode(game=game, slug=slug)
+        if mode.first_score_at is not None:
+            _refuse_locked(mode.rules, rules)
+        values = {name: getattr(wanted, name) for name in _WORDS} | _columns(rules)
+        values["title"] = values["title"] or _title(slug)
+        fields = _assign(mode, values, made=made)
+        if fields:
+            mode.save()
+    return mode, Change(f"mode {game.slug}/{slug}", _outcome(made, fields), fields, tuple(found.warnings))
+
+
+def rules_of(wanted: ModeDeclaration) -> ModeRules:
+    """Scaled once, here, at the border."""
+    found = Findings()
+
+    def scaled(name: str, score: Decimal | None) -> int | None:
+        try:
+            return None if score is None else encoding.scale(score, wanted.decimals)
+        except ValueError as error:
+            found.wrong(name, str(error))
+            return None
+
+    values = {name: getattr(wanted, name) for name in RULES}
+    for name in ("min_score", "max_score", "max_total"):
+        values[name] = scaled(name, values[name])
+    values["bounds"] = {
+        scope: Bounds(
+            low=scaled(f"bounds.{scope}.min_score", sides.min_score),
+            high=scaled(f"bounds.{scope}.max_score", sides.max_score),
+        )
+        for scope, sides in wanted.bounds.items()
+    }
+    if found.errors:
+        raise refusal(found)
+    return ModeRules(**values)
+
+
+def refusal(found: Findings) -> InvalidRequest:
+    detail = " ".join(f"{field}: {' '.join(sentences)}" for field, sentences in found.errors.items())
+    return InvalidRequest(detail, errors=found.errors)
+
+
+def _columns(rules: ModeRules) -> dict[str, Any]:
+    values = {name: getattr(rules, name) for name in RULES}
+    values["windows"], values["dimensions"] = list(rules.windows), list(rules.dimensions)
+    values["bounds"] = {scope: asdict(sides) for scope, sides in rules.bounds.items()}
+    return values
+
+
+def _assign(row: Game | Mode, values: dict[str, Any], *, made: bool) -> dict[str, tuple[object, object]]:
+    """Sets what differs and says what did."""
+    fields = {
+        name: (None if made else getattr(row, name), value)
+        for name, value in values.items()
+        if made or getattr(row, name) != value
+    }
+    for name, (_, value) in fields.items():
+        setattr(row, name, value)
+    return fields
+
+
+def _refuse_locked(before: ModeRules, after: ModeRules) -> None:
+    locked = locked_changes(before, after)
+    if locked:
+        raise RuleLocked(
+            f"{', '.join(locked)} cannot change once scores exist: what they mean depends on it. Declare a new mode.",
+            errors={name: [f"is {getattr(before, name)!r} and stays so"] for name in locked},
+        )
+
+
+def _check_slug(slug: str, what: str) -> None:
+    if not valid_slug.regex.search(slug):
+        raise InvalidRequest(f"{slug[:60]!r} cannot name a {what}: {valid_slug.message}", errors={what: [valid_slug.message]})
+
+
+def _outcome(made: bool, fields: dict[str, Any]) -> str:
+    return "created" if made else "changed" if fields else "unchanged"
+
+
+def _title(slug: str) -> str:
+    return slug.replace("-", " ").replace("_", " ").title()

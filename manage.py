@@ -1,0 +1,21 @@
+#!/usr/bin/env python
+"""Rung's commands: `python manage.py help`."""
+
+import os
+import sys
+
+from config.env import ConfigurationError
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the settings are named
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ConfigurationError as error:
+        sys.exit(f"rung: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Who plays and who may call: games, players, keys, tokens and bans."""

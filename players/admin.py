@@ -1,0 +1,126 @@
+"""The admin of games, keys, players and bans."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from players.countries import flag
+from players.models import ApiKey, Ban, Game, Player
+from players.scopes import Scope
+from players.services import key_create, key_revoke, player_revoke_tokens
+
+
+@admin.register(Game)
+class GameAdmin(admin.ModelAdmin):
+    list_display = ["slug", "title", "public", "created_at"]
+    search_fields = ["slug", "title"]
+    fields = ["slug", "title", "public"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Game | None = None) -> Sequence[str]:
+        return ["slug"] if obj else []  # addresses and tokens name it
+
+    def has_delete_permission(self, request: HttpRequest, obj: Game | None = None) -> bool:
+        return False  # it would take every score with it; make it private instead
+
+
+class KeyForm(forms.ModelForm):
+    scopes = forms.MultipleChoiceField(choices=Scope.choices(), widget=forms.CheckboxSelectMultiple)
+
+    class Meta:
+        model = ApiKey
+        fields = ["game", "label", "scopes", "expires_at"]
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(admin.ModelAdmin):
+    form = KeyForm
+    list_display = ["__str__", "game", "label", "scopes", "last_used_at", "expires_at", "revoked_at"]
+    list_filter = ["game"]
+    list_select_related = ["game"]
+    search_fields = ["prefix", "label"]
+    readonly_fields = ["prefix", "created_at", "last_used_at", "revoked_at"]
+    actions = ["revoke"]
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        scopes = [Scope(scope) for scope in obj.scopes]
+        made, text = key_create(game=obj.game, scopes=scopes, label=obj.label, expires_at=obj.expires_at)
+        obj.pk, obj.prefix = made.pk, made.prefix
+        shown = format_html("The new key, shown only now: <code>{}</code>", text)
+        messages.warning(request, shown)
+
+    def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        return False  # what a key did stays traceable to it; revoking is enough
+
+    @admin.action(description="Revoke the selected keys, at once and for good")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for key in queryset:
+            key_revoke(key=key, at=timezone.now())
+        self.message_user(request, "Revoked. Requests with these keys are refused from now on.")
+
+
+
+
+class BanInline(admin.TabularInline):
+    model = Ban
+    extra = 0
+    fields = ["kind", "starts_at", "ends_at", "reason", "made_by"]
+    readonly_fields = ["made_by"]
+
+
+@admin.register(Player)
+class PlayerAdmin(admin.ModelAdmin):
+    list_display = ["player_id", "display_name", "place", "region", "game", "last_seen_at"]
+    list_select_related = ["game"]
+    list_filter = ["game"]
+    search_fields = ["player_id__startswith", "display_name__startswith"]
+    search_help_text = "How the id or the name begins."
+    readonly_fields = ["created_at", "last_seen_at", "tokens_valid_from", "erased_at"]
+    inlines = [BanInline]
+    actions = ["revoke_tokens"]
+    show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> Sequence[str]:
+        return [*self.readonly_fields, "game", "player_id"] if obj else self.readonly_fields
+
+    def has_delete_permission(self, request: HttpRequest, obj: Player | None = None) -> bool:
+        return False  # erasing is an act of its own: DELETE /v1/games/{game}/players/{player_id}
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        for ban in formset.save(commit=False):
+            if ban.made_by_id is None and ban.pk is None:
+                ban.made_by = request.user
+        super().save_formset(request, form, formset, change)
+
+    @admin.display(description="country", ordering="country")
+    def place(self, player: Player) -> str:
+        return f"{flag(player.country)} {player.country}" if player.country else "–"
+
+    @admin.action(description="Sign the selected players out: refuse every token made until now")
+    def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
+        for player in queryset:
+            player_revoke_tokens(player=player, at=timezone.now())
+        self.message_user(request, "Signed out. They need new tokens.")
+
+
+@admin.register(Ban)
+class BanAdmin(admin.ModelAdmin):
+    list_display = ["player", "kind", "starts_at", "ends_at", "reason", "made_by"]
+    list_filter = ["kind"]
+    list_select_related = ["player", "made_by"]
+    autocomplete_fields = ["player"]
+    search_fields = ["player__player_id"]
+    readonly_fields = ["made_by"]
+
+    def save_model(self, request: HttpRequest, obj: Ban, form: Any, change: bool) -> None:
+        if not change and request.user.is_authenticated:
+            obj.made_by = request.user
+        super().save_model(request, obj, form, change)

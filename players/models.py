@@ -1,0 +1,150 @@
+"""Who there is: games (tenants), their API keys, their players, and bans."""
+
+import secrets
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from players import countries, names
+from players.scopes import Scope
+
+SLUG = r"[a-z0-9][a-z0-9_-]{0,49}"
+valid_slug = RegexValidator(
+    rf"^{SLUG}\Z", "1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.", code="invalid"
+)
+
+
+def new_signing_secret() -> str:
+    return secrets.token_hex(32)
+
+
+class Game(models.Model):
+    """A tenant. Everything else belongs to one."""
+
+    slug = models.CharField(max_length=50, unique=True, validators=[valid_slug])
+    title = models.CharField(max_length=100)
+    public = models.BooleanField(default=True, help_text="Off: reading needs a key or a token.")
+    # HS256 needs it in clear, so it cannot be hashed; it is in no admin page, export or log (docs/adr/0005)
+    signing_secret = models.CharField(max_length=64, default=new_signing_secret, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["slug"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class ApiKey(models.Model):
+    """A game server's credential: the prefix finds it, the hash proves it, the secret itself is kept nowhere."""
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="keys")
+    label = models.CharField(max_length=100, blank=True, help_text="What it is for, e.g. “match server, EU”.")
+    prefix = models.CharField(max_length=16, unique=True, editable=False)
+    secret_hash = models.BinaryField(max_length=32, editable=False)
+    scopes: "ArrayField[Any, Any]" = ArrayField(models.CharField(max_length=16, choices=Scope.choices()))
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: does not expire.")
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name = "API key"
+        verbose_name_plural = "API keys"
+
+    def __str__(self) -> str:
+        return f"rung_{self.prefix}_…"
+
+    def valid_at(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or at < self.expires_at)
+
+
+class Player(models.Model):
+    """One player of one game. The compact pk is what boards and the log hold; names live here alone."""
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="players")
+    player_id = models.CharField(max_length=64, null=True, help_text="The game's own id. Empty: erased.")  # noqa: DJ001 - null keeps the pk of an erased player out of the unique pair
+    display_name = models.CharField(max_length=64)
+    country = models.CharField(max_length=2, blank=True)
+    region = models.CharField(max_length=32, blank=True)
+    avatar_url = models.URLField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    tokens_valid_from = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Tokens made before are refused."
+    )
+    erased_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["game", "player_id"], name="player_once_in_its_game"),
+            models.CheckConstraint(
+                condition=Q(player_id__isnull=False) | Q(erased_at__isnull=False), name="player_has_an_id_or_is_erased"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.player_id or f"erased player {self.pk}"
+
+    def clean(self) -> None:
+        """The same rules for the admin as for the API."""
+        checks = {
+            "player_id": (names.check_player_id, self.player_id or ""),
+            "display_name": (names.clean_name, self.display_name),
+            "country": (countries.check_country, self.country),
+            "region": (names.check_region, self.region),
+        }
+        for field, (check, value) in checks.items():
+            if not value and field in {"country", "region"}:
+                continue
+            try:
+                setattr(self, field, check(value))
+            except ValueError as error:
+                raise ValidationError({field: str(error)}) from None
+
+
+class BanQuerySet(models.QuerySet["Ban"]):
+    def active(self, at: datetime) -> "BanQuerySet":
+        """Those that hold at that moment; a ban ends by itself because nothing has to end it."""
+        return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=at), starts_at__lte=at)
+
+
+class Ban(models.Model):
+    class Kind(models.TextChoices):
+        BAN = "ban", "ban: off every board, may not submit"
+        SUSPENSION = "suspension", "suspension: a ban with an end"
+        SHADOW = "shadow", "shadow ban: nobody else sees the player"
+
+    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="bans")
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.BAN)
+    starts_at = models.DateTimeField(default=timezone.now)
+    ends_at = models.DateTimeField(null=True, blank=True, help_text="Empty: for ever.")
+    reason = models.CharField(max_length=500)
+    made_by = models.ForeignKey("auth.User", on_delete=models.SET_NULL, null=True, editable=False, related_name="+")
+    made_by_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, editable=False, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = BanQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-starts_at"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")), name="ban_ends_after_it_starts"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind="suspension") | Q(ends_at__isnull=False), name="suspension_has_an_end"
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["player", "starts_at"])]
+
+    def __str__(self) -> str:
+        until = f"until {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at else "for ever"
+        return f"{self.get_kind_display().partition(':')[0]} of {self.player} {until}"

@@ -1,0 +1,101 @@
+"""Player and attempt tokens: JWT, HS256 only, signed with the game's secret. Pure: the time is an argument."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jwt
+
+from players.names import check_player_id
+
+MOST_SECONDS = 24 * 3600
+CLOCK_SKEW = timedelta(seconds=60)  # how far a game server's clock may be ahead of ours
+_LONGEST = 4096  # characters; ours have some two hundred
+_ALGORITHM = "HS256"
+
+
+class TokenRefused(ValueError):
+    """Why a token is not good, in a sentence that gives nothing away."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerClaims:
+    game: str
+    player_id: str
+    earliest_issue: datetime  # when it was made; where it does not say, the earliest it can have been
+
+
+def issuer_of(token: str) -> str:
+    """The game a token says it is of, before anything about it is proven."""
+    return str(_claims(token, verify=None).get("iss", ""))
+
+
+def player_claims(token: str, *, secret: str, now: datetime) -> PlayerClaims:
+    claims = _claims(token, verify=secret)
+    if claims.get("typ") != "player":
+        raise TokenRefused("This is not a player token.")
+    expires = _instant(claims, "exp")
+    if expires is None or expires <= now:
+        raise TokenRefused("The token has expired." if expires else "The token has no expiry.")
+    if expires > now + timedelta(seconds=MOST_SECONDS) + CLOCK_SKEW:
+        raise TokenRefused("A player token expires within 24 hours.")
+    issued = _instant(claims, "iat")
+    if issued is not None and issued > now + CLOCK_SKEW:
+        raise TokenRefused("The token is from the future.")
+    try:
+        player_id = check_player_id(claims["sub"])
+    except (KeyError, TypeError, ValueError):
+        raise TokenRefused("The token names no valid player.") from None
+    earliest = issued or expires - timedelta(seconds=MOST_SECONDS)
+    return PlayerClaims(game=str(claims.get("iss")), player_id=player_id, earliest_issue=earliest)
+
+
+def player_token(*, game: str, player_id: str, secret: str, now: datetime, ttl: int) -> str:
+    claims = {"iss": game, "sub": player_id, "typ": "player", "iat": _seconds(now), "exp": _seconds(now) + ttl}
+    return jwt.encode(claims, secret, algorithm=_ALGORITHM)
+
+
+def attempt_token(  # noqa: PLR0913 - one for each claim
+    *, game: str, player_id: str, secret: str, now: datetime, ttl: int, mode: str, cap: str
+) -> str:
+    """Vouches for one attempt of a player in a mode, up to a score."""
+    claims = {
+        "iss": game,
+        "sub": player_id,
+        "typ": "attempt",
+        "jti": str(uuid.uuid4()),
+        "mode": mode,
+        "cap": cap,
+        "iat": _seconds(now),
+        "exp": _seconds(now) + ttl,
+    }
+    return jwt.encode(claims, secret, algorithm=_ALGORITHM)
+
+
+def _claims(token: str, *, verify: str | None) -> dict[str, Any]:
+    if len(token) > _LONGEST:
+        raise TokenRefused("The token is too long.")
+    # times are checked by us, above: the library reads its own clock and trips over infinities
+    options: Any = {"verify_signature": verify is not None, "verify_exp": False, "verify_iat": False, "verify_nbf": False}
+    options |= {"verify_sub": False, "verify_jti": False, "verify_iss": False, "verify_aud": False}
+    try:
+        return dict(jwt.decode(token, verify or "", algorithms=[_ALGORITHM], options=options))
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
+        raise TokenRefused("The token cannot be read, or is not signed with the game's secret.") from None
+
+
+def _instant(claims: dict[str, Any], name: str) -> datetime | None:
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TokenRefused(f"The token's {name} is not a number of seconds.")
+    try:
+        return datetime.fromtimestamp(value, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        raise TokenRefused(f"The token's {name} is out of range.") from None
+
+
+def _seconds(at: datetime) -> int:
+    return int(at.timestamp())

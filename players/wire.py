@@ -1,0 +1,47 @@
+"""What comes in and goes out about players: the contract, once."""
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from config.wire import Incoming, Outgoing
+
+Name = Annotated[str, Meta(min_length=1, max_length=200, description="Trimmed and NFC-normalised; then 1 to 64.")]
+Country = Annotated[str, Meta(pattern="^[A-Za-z]{2}$", description="ISO 3166-1 alpha-2")]
+Region = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,31}$")]
+Avatar = Annotated[str, Meta(pattern="^https://", max_length=500)]
+
+
+class PlayerUpsert(Incoming):
+    """What is left out stays as it is (a new player's name is its id); null clears."""
+
+    display_name: Name | UnsetType = UNSET
+    country: Country | None | UnsetType = UNSET
+    region: Region | None | UnsetType = UNSET
+    avatar_url: Avatar | None | UnsetType = UNSET
+
+
+class PlayerProfile(Outgoing):
+    player_id: str
+    display_name: str
+    country: str | None
+    region: str | None
+    avatar_url: str | None
+
+
+class PlayerBan(Outgoing):
+    kind: str
+    starts_at: datetime
+    ends_at: datetime | None
+    reason: str
+
+
+class PlayerExport(Outgoing):
+    """All that is stored about a player."""
+
+    game: str
+    player: PlayerProfile
+    created_at: datetime
+    last_seen_at: datetime | None
+    bans: list[PlayerBan]
