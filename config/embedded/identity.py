@@ -5,6 +5,7 @@ import pwd
 import shutil
 import stat
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 from config.embedded.errors import CannotStart
@@ -51,16 +52,16 @@ def reachable_copy(programs: Path, *, identity: Identity | None, home: Path) -> 
     home.chmod(0o711)  # others may pass, not look; what is secret in it is 0600
     if all(others_may_enter(folder) for folder in programs.parents):
         return programs
-    copies = home / "programs"
+    copies = home / "programs" / metadata.version(programs.parent.name)
     package, libraries = programs.parent, programs.parents[1] / f"{programs.parent.name}.libs"
     copy = copies / package.name / programs.name
     if not copy.exists():
-        shutil.rmtree(copies, ignore_errors=True)
+        shutil.rmtree(copies.parent, ignore_errors=True)
         if libraries.exists():  # found by the programs at ../../../ from bin/
             shutil.copytree(libraries, copies / libraries.name)
         shutil.copytree(programs, copy.with_name("unfinished"))
         copy.with_name("unfinished").rename(copy)
-    for folder in (copies, copy.parent):
+    for folder in (copies.parent, copies, copy.parent):
         folder.chmod(0o755)
     return copy
 
