@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from django.utils.cache import patch_vary_headers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -42,6 +43,7 @@ class ApiView(APIView):
     renderer_classes = [WireRenderer]
     parser_classes = []
     content_negotiation_class = JsonOnly
+    http_method_names = ["get", "head", "post", "put", "delete"]
 
     def body(self, to: type[T]) -> T:
         """The request's body as a wire type."""
@@ -50,6 +52,14 @@ class ApiView(APIView):
         if media_type != "application/json":
             raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
         return wire.decode(request.body, to)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """What credentials were shown for is nobody else's, and no shared cache may think otherwise."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        patch_vary_headers(final, ["Authorization"])
+        if "Authorization" in request.headers:
+            final.setdefault("Cache-Control", "private")
+        return final
 
     def answer(self, value: object = None, *, status: int = 200) -> Response:
         return Response(value, status=status)

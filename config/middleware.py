@@ -14,13 +14,13 @@ log = structlog.get_logger(__name__)
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
 _PROBES = {"/livez": health.livez, "/readyz": health.readyz, "/metrics": health.metrics_page}
-_BY_STATUS: dict[int, type[errors.DomainError]] = {
-    400: errors.InvalidRequest,
-    403: errors.Forbidden,
-    404: errors.NotFound,
-    405: errors.MethodNotAllowed,
-    413: errors.PayloadTooLarge,
-    500: errors.InternalError,
+_BY_STATUS: dict[int, tuple[type[errors.DomainError], str]] = {
+    400: (errors.InvalidRequest, "The request is malformed, or its Host is not one that Rung serves (ALLOWED_HOSTS)."),
+    403: (errors.Forbidden, "You may not do this."),
+    404: (errors.NotFound, "There is nothing at this address."),
+    405: (errors.MethodNotAllowed, "This address does not take that method."),
+    413: (errors.PayloadTooLarge, "The body is larger than this address takes."),
+    500: (errors.InternalError, "This is our fault. The request id helps us find it."),
 }
 
 
@@ -50,7 +50,8 @@ class ProblemMiddleware:
             return response
         if response.get("Content-Type", "").startswith(problem.CONTENT_TYPE):
             return response
-        told = problem.response_to(_BY_STATUS.get(response.status_code, errors.InvalidRequest)())
+        error, sentence = _BY_STATUS.get(response.status_code, (errors.InvalidRequest, ""))
+        told = problem.response_to(error(sentence))
         told.status_code = response.status_code
         if "Allow" in response:
             told["Allow"] = response["Allow"]

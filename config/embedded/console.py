@@ -6,7 +6,7 @@ import threading
 from typing import TextIO
 
 COLOURS = {"web": 32, "worker": 34, "beat": 36, "postgres": 35, "valkey": 33, "prepare": 37}
-NAME_WIDTH = 8
+NAME_WIDTH = 9
 
 
 class Console:

@@ -68,7 +68,7 @@ def test_a_child_that_dies_is_started_again_each_time_later(nursery: Nursery) ->
 
 def test_its_lines_carry_its_name(nursery: Nursery) -> None:
     nursery.child(LIVES).start()
-    wait_until(lambda: nursery.heard.getvalue() == "web     | up\n")
+    wait_until(lambda: nursery.heard.getvalue() == "web      | up\n")
 
 
 def test_a_child_that_hangs_is_asked_and_then_made_to_restart(nursery: Nursery) -> None:

@@ -65,7 +65,7 @@ def up(tmp_path: Path) -> Iterator[Start]:
 def test_it_says_what_it_does_is_ready_and_stops_in_order(up: Start) -> None:
     rung = up().hear("Ctrl-C stops it")
     assert f"\nRung is ready at http://127.0.0.1:{rung.port}\ncurl http://…\n" in rung.said()
-    assert "prepare | migrated" in rung.said()
+    assert "prepare  | migrated" in rung.said()
     assert rung.end(signal.SIGINT) == 0
     steps = ["Migrating", "Starting web", "ready at", "Stopping web", "Stopping beat", "Stopping worker"]
     places = [rung.said().index(step) for step in steps]
@@ -75,14 +75,14 @@ def test_it_says_what_it_does_is_ready_and_stops_in_order(up: Start) -> None:
 
 
 def test_a_signal_in_the_middle_of_the_start_stops_cleanly(up: Start) -> None:
-    rung = up("slow").hear("prepare | up")
+    rung = up("slow").hear("prepare  | up")
     assert rung.end(signal.SIGTERM) == 0
     assert processes_of(rung.folder) == []
     assert "ready at" not in rung.said()
 
 
 def test_a_second_signal_hurries(up: Start) -> None:
-    rung = up("deaf").hear("Ctrl-C stops it").hear("beat    | up")
+    rung = up("deaf").hear("Ctrl-C stops it").hear("beat     | up")
     rung.popen.send_signal(signal.SIGINT)
     rung.hear("Stopping beat")
     assert rung.end(signal.SIGINT) == 0
@@ -108,7 +108,7 @@ def test_after_kill_9_nothing_is_left_and_the_next_start_works(up: Start) -> Non
 
 
 def test_what_even_the_kernel_could_not_stop_is_ended_by_the_next_start(up: Start) -> None:
-    rung = up("deaf").hear("Ctrl-C stops it").hear("beat    | up")
+    rung = up("deaf").hear("Ctrl-C stops it").hear("beat     | up")
     record = rung.folder / "run" / "beat.pid.json"
     record.write_text(record.read_text().replace("600.0", "0.2"))
     deaf = rung.pid_of("beat")
@@ -120,7 +120,7 @@ def test_what_even_the_kernel_could_not_stop_is_ended_by_the_next_start(up: Star
 def test_a_failing_preparation_is_one_sentence_and_nothing_is_left(up: Start) -> None:
     rung = up("unprepared")
     assert rung.popen.wait(timeout=20) == 1
-    assert "prepare | no disk" in rung.said()
+    assert "prepare  | no disk" in rung.said()
     assert "rung: The database could not be prepared: the lines marked prepare say why." in rung.said()
     assert "Traceback" not in rung.said()
     assert processes_of(rung.folder) == []

@@ -1,0 +1,52 @@
+"""A client of the ASGI application that runs in the test's thread, so that it shares the test's transaction."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+from asgiref.sync import async_to_sync
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from django.test import TestCase
+
+
+@contextmanager
+def _connections_kept() -> Iterator[None]:
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in (request_started, request_finished):
+            signal.connect(close_old_connections)
+
+
+class ApiClient:
+    def __init__(self) -> None:
+        from config.asgi import application  # noqa: PLC0415 - importing it sets Django up
+
+        self.transport = httpx.ASGITransport(app=application)  # type: ignore[arg-type]
+
+    def __call__(
+        self, method: str, path: str, *, credential: str = "", headers: dict[str, str] | None = None, **request: Any
+    ) -> httpx.Response:
+        headers = dict(headers or {})
+        if credential:
+            headers["Authorization"] = f"Bearer {credential}"
+        # the test's transaction never commits, and its connection is not the request's to close
+        with TestCase.captureOnCommitCallbacks(execute=True), _connections_kept():
+            return async_to_sync(self._send)(method, path, headers=headers, **request)
+
+    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        async with httpx.AsyncClient(transport=self.transport, base_url="http://127.0.0.1") as client:
+            return await client.request(method, path, **request)
+
+    def get(self, path: str, **request: Any) -> httpx.Response:
+        return self("GET", path, **request)
+
+    def put(self, path: str, **request: Any) -> httpx.Response:
+        return self("PUT", path, **request)
+
+    def delete(self, path: str, **request: Any) -> httpx.Response:
+        return self("DELETE", path, **request)

@@ -1,0 +1,65 @@
+"""A real web process (granian) for tests that need a real port: sockets, browsers, fuzzers."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from django.conf import settings
+from django.db import connection
+
+from config.embedded.ports import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    port: int
+    log: Path
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def socket(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/ws"
+
+    def said(self) -> str:
+        return self.log.read_text(encoding="utf-8")
+
+
+@contextmanager
+def web(folder: Path, **environment: str) -> Iterator[Web]:
+    running = Web(free_port(), folder / "web.log")
+    database = connection.settings_dict
+    url = os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{database['NAME']}"
+    env = os.environ | {"PORT": str(running.port), "DATABASE_URL": url, "VALKEY_URL": settings.VALKEY_URL}
+    with running.log.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "config.web"], cwd=ROOT, env=env | environment, stdout=log, stderr=log
+        )
+    try:
+        _wait(running, process)
+        yield running
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _wait(running: Web, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            httpx.get(f"{running.origin}/livez", timeout=2)
+        except httpx.HTTPError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"The web process did not answer:\n{running.said()}")
