@@ -1,6 +1,6 @@
-"""What every API view is made of: bytes in, a wire type out, problems for all else. JSON whatever is asked for, never HTML."""
+"""What every API view is made of: bytes in, a wire type out, problems for all else. JSON whatever is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from django.utils.cache import patch_vary_headers
@@ -16,18 +16,6 @@ from config.errors import UnsupportedMediaType
 T = TypeVar("T")
 
 
-class JsonOnly(BaseContentNegotiation):
-    """One renderer, so nothing to negotiate; the `Accept` header is allowed to ask for what it likes."""
-
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> None:
-        return None
-
-    def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        return renderers[0], renderers[0].media_type
-
-
 class WireRenderer(BaseRenderer):
     media_type = "application/json"
     format = "json"
@@ -37,6 +25,18 @@ class WireRenderer(BaseRenderer):
         if data is None:
             return b""
         return data if isinstance(data, bytes) else wire.encode(data)
+
+
+class JsonOnly(BaseContentNegotiation):
+    """One renderer, so nothing to negotiate; the `Accept` header is allowed to ask for what it likes."""
+
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> None:
+        return None
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return WireRenderer(), WireRenderer.media_type
 
 
 class ApiView(APIView):
@@ -53,13 +53,13 @@ class ApiView(APIView):
             raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
         return wire.decode(request.body, to)
 
+    def answer(self, value: object = None, *, status: int = 200) -> Response:
+        return Response(value, status=status)
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """What credentials were shown for is nobody else's, and no shared cache may think otherwise."""
         final = super().finalize_response(request, response, *args, **kwargs)
         patch_vary_headers(final, ["Authorization"])
         if "Authorization" in request.headers:
-            final.setdefault("Cache-Control", "private")
+            final.headers.setdefault("Cache-Control", "private")
         return final
-
-    def answer(self, value: object = None, *, status: int = 200) -> Response:
-        return Response(value, status=status)

@@ -13,8 +13,8 @@ from config.door import Door
 
 django_application = get_asgi_application()
 
-from leaderboards.live.routing import websocket_urlpatterns
-from players.authentication import CallerMiddleware
+from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
+from players.authentication import CallerMiddleware  # noqa: E402 - as above
 
 application = Door(
     ProtocolTypeRouter(

@@ -1,8 +1,8 @@
-"""Typed readers of the environment. A value that cannot be used is one clear sentence, never a default taken in silence."""
+"""Typed readers of the environment. A value that cannot be used is one clear sentence, never a silent default."""
 
 import os
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 
 class ConfigurationError(Exception):
@@ -87,7 +87,7 @@ def valkey_database(url: str, offset: int) -> str:
     return urlunsplit(parts._replace(path=f"/{int(index) + offset}"))
 
 
-def _split(url: str, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - urlsplit's own type
+def _split(url: str, name: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - reading it is what checks it

@@ -39,12 +39,6 @@ class MethodNotAllowed(DomainError):
     code, status, title = "method_not_allowed", 405, "Method not allowed"
 
 
-class NotAcceptable(DomainError):
-    """Has no code of its own in the contract: what is asked for is not among what we make."""
-
-    code, status, title = "invalid_request", 406, "Not acceptable"
-
-
 class PayloadTooLarge(DomainError):
     code, status, title = "payload_too_large", 413, "Payload too large"
 

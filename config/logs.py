@@ -55,7 +55,11 @@ def dict_config(*, json: bool, level: str) -> dict[str, Any]:
     if json:
         tail += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     else:
-        tail += [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback)]
+        tail += [
+            structlog.dev.ConsoleRenderer(
+                colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     return {
         "version": 1,
         "disable_existing_loggers": False,

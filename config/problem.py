@@ -39,7 +39,7 @@ def response_to(error: errors.DomainError) -> HttpResponse:
     return HttpResponse(body_of(error), status=error.status, content_type=CONTENT_TYPE, headers=headers_of(error))
 
 
-def domain_error(raised: Exception) -> errors.DomainError | None:
+def domain_error(raised: Exception) -> errors.DomainError | None:  # noqa: PLR0911 - a table of eight lines
     """What a framework's exception means in our words; None for what is a defect of ours."""
     match raised:
         case errors.DomainError():
@@ -54,8 +54,6 @@ def domain_error(raised: Exception) -> errors.DomainError | None:
             return errors.MethodNotAllowed(str(raised.detail))
         case drf.UnsupportedMediaType():
             return errors.UnsupportedMediaType(str(raised.detail))
-        case drf.NotAcceptable():
-            return errors.NotAcceptable("Answers are application/json; ask for that, or for */*.")
         case RequestDataTooBig():
             return errors.PayloadTooLarge("The body is larger than this address takes.")
         case drf.APIException() | SuspiciousOperation():

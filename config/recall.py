@@ -1,5 +1,6 @@
 """A memory of seconds for look-ups that every request makes (keys, games), emptied in every process at once when
-something changes. Nothing is remembered while changes cannot be heard."""
+something changes. Nothing is remembered while changes cannot be heard.
+"""
 
 import threading
 import time
@@ -81,7 +82,8 @@ class Recall(Generic[K, V]):
 
 def forget() -> None:
     """Every process forgets, this one first. A process that cannot hear it remembers nothing anyway."""
-    changes.hear() if changes.epoch is not None else None
+    if changes.epoch is not None:
+        changes.hear()
     try:
         valkey.publish(channel(), "changed")
     except valkey.ValkeyUnavailable:

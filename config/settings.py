@@ -17,7 +17,7 @@ HOME = Home.from_environment()
 if PRODUCTION and DEBUG:
     raise env.ConfigurationError("DEBUG must be off in production: it shows source and settings to everyone.")
 
-# --- secrets and hosts ------------------------------------------------------------------------------------------------
+# --- secrets and hosts ---------------------------------------------------------------------------------------------
 SECRET_KEY = env.text("SECRET_KEY")
 if not SECRET_KEY and not PRODUCTION:
     SECRET_KEY = HOME.secret("secret_key") or ""
@@ -28,7 +28,7 @@ if PRODUCTION:
 if not SECRET_KEY:
     raise env.ConfigurationError("There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY.")
 
-# --- servers: named in the environment, or found where `make up` has started them -------------------------------------
+# --- servers: named in the environment, or found where `make up` has started them ----------------------------------
 _database_url = env.text("DATABASE_URL") or HOME.server_url("database_url")
 if not _database_url:
     raise env.ConfigurationError("There is no database: start `make up`, or set DATABASE_URL.")
@@ -69,7 +69,7 @@ CHANNEL_LAYERS = {
     }
 }
 
-# --- Celery: doorbells only; nothing is carried in a task that is not in PostgreSQL -----------------------------------
+# --- Celery: doorbells only; nothing is carried in a task that is not in PostgreSQL --------------------------------
 CELERY_BROKER_URL = BROKER_URL
 CELERY_TASK_DEFAULT_QUEUE = "rung"
 CELERY_TASK_IGNORE_RESULT = True
@@ -86,7 +86,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
-# --- the house ----------------------------------------------------------------------------------------------------------
+# --- the house -----------------------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "config.apps.RungAdminConfig",
     "django.contrib.auth",
@@ -146,7 +146,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # in development files are found where they lie
+STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # else files are served from where they lie
 WHITENOISE_USE_FINDERS = not PRODUCTION
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -157,11 +157,11 @@ STORAGES = {
     },
 }
 
-# --- the API --------------------------------------------------------------------------------------------------------------
+# --- the API -------------------------------------------------------------------------------------------------------
 MAX_BODY_BYTES = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["players.authentication.CallerAuthentication"],
+REST_FRAMEWORK: dict[str, object] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],  # our views name theirs: players/views.py
     "DEFAULT_PERMISSION_CLASSES": [],  # who may do what is decided in players/access.py, nowhere else
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.problem.drf_handler",
@@ -185,7 +185,7 @@ SPECTACULAR_SETTINGS = {
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
-# --- safety ---------------------------------------------------------------------------------------------------------------
+# --- safety --------------------------------------------------------------------------------------------------------
 PROXIES = env.number("RUNG_PROXIES", 0, least=0, most=10)  # how many of our own proxies stand in front
 HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 if PROXIES:
@@ -215,7 +215,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
-# --- logs -----------------------------------------------------------------------------------------------------------------
+# --- logs ----------------------------------------------------------------------------------------------------------
 logs.configure_structlog()
 LOGGING = logs.dict_config(
     json=PRODUCTION, level=env.one_of("RUNG_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))

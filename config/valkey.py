@@ -31,7 +31,7 @@ def answering(store: str) -> Iterator[None]:
 
 
 @lru_cache(maxsize=16)
-def client(url: str) -> "redis.Redis[bytes]":
+def client(url: str) -> redis.Redis:
     return redis.Redis.from_url(
         url,
         socket_timeout=TIMEOUT,
@@ -53,15 +53,17 @@ def cache_set(key: str, value: str, *, seconds: int) -> None:
 
 def cache_get(key: str) -> str | None:
     with answering("cache"):
-        value = client(settings.CACHE_URL).get(key)
-    return None if value is None else value.decode()
+        return _text(client(settings.CACHE_URL).get(key))
 
 
 def cache_take(key: str) -> str | None:
     """Reads and removes in one step: what is stored there is had once, by one."""
     with answering("cache"):
-        value = client(settings.CACHE_URL).getdel(key)
-    return None if value is None else value.decode()
+        return _text(client(settings.CACHE_URL).getdel(key))
+
+
+def _text(value: bytes | str | None) -> str | None:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def publish(channel: str, message: str) -> None:

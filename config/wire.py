@@ -1,4 +1,4 @@
-"""How wire types are declared, read and written: msgspec Structs, from which the API, the OpenAPI document and every other door live."""
+"""How wire types are declared, read and written: msgspec Structs, from which every door and OpenAPI live."""
 
 import re
 from typing import Any, TypeVar
@@ -18,11 +18,11 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 _registered: list[type] = []
 
 
-class Incoming(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Incoming(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """What a caller sends. A field we do not know is refused: a misspelt one must not be lost in silence."""
 
 
-class Outgoing(msgspec.Struct, kw_only=True, frozen=True):
+class Outgoing(msgspec.Struct, kw_only=True):
     """What we answer. May gain fields."""
 
 

@@ -1,6 +1,5 @@
 """The admin of modes."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,7 +20,7 @@ class ModeAdmin(admin.ModelAdmin):
         ("Rules", {"fields": list(RULES)}),
     ]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Mode | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Mode | None = None) -> list[str]:
         if obj is None:
             return []
         return ["game", "slug", *(LOCKED if obj.first_score_at else ())]

@@ -48,9 +48,7 @@ class Mode(models.Model):
     timezone = models.CharField(max_length=64, default="UTC", help_text="IANA name; where the mode's days begin.")
     grace_seconds = models.PositiveIntegerField(default=3600, validators=[MaxValueValidator(7 * 24 * 3600)])
     tie_break = models.CharField(max_length=8, default="earliest", choices=_choices("earliest", "latest", "none"))
-    ranking = models.CharField(
-        max_length=11, default="unique", choices=_choices("unique", "competition", "dense")
-    )
+    ranking = models.CharField(max_length=11, default="unique", choices=_choices("unique", "competition", "dense"))
     dimensions: "ArrayField[Any, Any]" = ArrayField(
         models.CharField(max_length=32), default=default_dimensions, blank=True
     )

@@ -1,6 +1,7 @@
 """Who may do what in which game: scopes and tenancy, decided here and nowhere else.
 
-Another tenant's things are as if they did not exist; a private game tells strangers only that it wants credentials."""
+Another tenant's things are as if they did not exist; a private game tells strangers only that it wants credentials.
+"""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,6 +1,5 @@
 """The admin of games, keys, players and bans."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -22,7 +21,7 @@ class GameAdmin(admin.ModelAdmin):
     search_fields = ["slug", "title"]
     fields = ["slug", "title", "public"]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Game | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Game | None = None) -> list[str]:
         return ["slug"] if obj else []  # addresses and tokens name it
 
     def has_delete_permission(self, request: HttpRequest, obj: Game | None = None) -> bool:
@@ -67,8 +66,6 @@ class ApiKeyAdmin(admin.ModelAdmin):
         self.message_user(request, "Revoked. Requests with these keys are refused from now on.")
 
 
-
-
 class BanInline(admin.TabularInline):
     model = Ban
     extra = 0
@@ -88,8 +85,8 @@ class PlayerAdmin(admin.ModelAdmin):
     actions = ["revoke_tokens"]
     show_full_result_count = False
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> Sequence[str]:
-        return [*self.readonly_fields, "game", "player_id"] if obj else self.readonly_fields
+    def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> list[str]:
+        return [*self.readonly_fields, "game", "player_id"] if obj else list(self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Player | None = None) -> bool:
         return False  # erasing is an act of its own: DELETE /v1/games/{game}/players/{player_id}

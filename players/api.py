@@ -4,17 +4,17 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api import ApiView
 from config.openapi import describe
 from players import access, services
 from players.selectors import player_export, player_get, player_profile
+from players.views import CallerView
 from players.wire import PlayerExport, PlayerProfile, PlayerUpsert
 
 
-class PlayerView(ApiView):
+class PlayerView(CallerView):
     @describe("A player's profile", answers={200: PlayerProfile}, problems=[403], tag="players")
     def get(self, request: Request, game: str, player_id: str) -> Response:
-        found = access.may_read(request.auth, game)
+        found = access.may_read(self.caller, game)
         return self.answer(player_profile(player_get(game=found, player_id=player_id)))
 
     @describe(
@@ -25,21 +25,21 @@ class PlayerView(ApiView):
         tag="players",
     )
     def put(self, request: Request, game: str, player_id: str) -> Response:
-        found = access.may_act_for(request.auth, player_id, game)
+        found = access.may_act_for(self.caller, player_id, game)
         wanted = self.body(PlayerUpsert)
         player, made = services.player_upsert(game=found, player_id=player_id, wanted=wanted, at=timezone.now())
         return self.answer(player_profile(player), status=201 if made else 200)
 
     @describe("Erases a player", answers={204: None}, problems=[403], tag="players")
     def delete(self, request: Request, game: str, player_id: str) -> Response:
-        found = access.may_act_for(request.auth, player_id, game)
+        found = access.may_act_for(self.caller, player_id, game)
         services.player_erase(game=found, player_id=player_id, at=timezone.now())
         return self.answer(status=204)
 
 
-class PlayerExportView(ApiView):
+class PlayerExportView(CallerView):
     @describe("All that is stored about a player", answers={200: PlayerExport}, problems=[403], tag="players")
     def get(self, request: Request, game: str, player_id: str) -> Response:
-        found = access.may_act_for(request.auth, player_id, game)
+        found = access.may_act_for(self.caller, player_id, game)
         player = player_get(game=found, player_id=player_id)
-        return self.answer(player_export(game=found, player=player, caller=request.auth))
+        return self.answer(player_export(game=found, player=player, caller=self.caller))

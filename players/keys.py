@@ -1,5 +1,6 @@
 """API keys: `rung_<prefix>_<secret>`. The secret has 192 random bits, so one SHA-256 protects it as well as a password
-hash would, a thousand times faster (docs/adr/0004)."""
+hash would, a thousand times faster (docs/adr/0004).
+"""
 
 import hashlib
 import hmac
@@ -29,7 +30,7 @@ def split(text: str) -> tuple[str, str] | None:
 
 
 def proves(secret: str, secret_hash: bytes) -> bool:
-    return hmac.compare_digest(_hash(secret), bytes(secret_hash))
+    return hmac.compare_digest(_hash(secret), secret_hash)
 
 
 def _hash(secret: str) -> bytes:

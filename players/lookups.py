@@ -1,6 +1,5 @@
 """The look-ups that every request makes, as frozen values remembered for seconds (config/recall.py)."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -47,7 +46,7 @@ def _load_key(text: str) -> KeyRecord | None:
     prefix, secret = parts
     row = ApiKey.objects.filter(prefix=prefix).select_related("game").first()
     now = timezone.now()
-    if row is None or not keys.proves(secret, row.secret_hash) or not row.valid_at(now):
+    if row is None or not keys.proves(secret, bytes(row.secret_hash)) or not row.valid_at(now):
         return None
     if row.last_used_at is None or row.last_used_at < now - _USED_EVERY:
         ApiKey.objects.filter(pk=row.pk).update(last_used_at=now)
@@ -67,7 +66,7 @@ _tokens: Recall[tuple[int, str], tuple[datetime | None]] = Recall(_load_tokens_v
 
 
 def game(slug: str) -> GameRecord | None:
-    return _games.get(slug) if re.fullmatch(SLUG, slug) else None
+    return _games.get(slug) if SLUG.fullmatch(slug) else None
 
 
 def key(text: str) -> KeyRecord | None:

@@ -1,5 +1,6 @@
 """Who there is: games (tenants), their API keys, their players, and bans."""
 
+import re
 import secrets
 from datetime import datetime
 from typing import Any, ClassVar
@@ -14,10 +15,9 @@ from django.utils import timezone
 from players import countries, names
 from players.scopes import Scope
 
-SLUG = r"[a-z0-9][a-z0-9_-]{0,49}"
-valid_slug = RegexValidator(
-    rf"^{SLUG}\Z", "1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.", code="invalid"
-)
+SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)
+SLUG_RULE = "1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit."
+valid_slug = RegexValidator(rf"^{SLUG.pattern}\Z", SLUG_RULE)
 
 
 def new_signing_secret() -> str:

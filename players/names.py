@@ -73,7 +73,7 @@ _MAX_MARKS: Final = 4
 _REGION: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
-class NameRefused(ValueError):  # noqa: N818 - a fact, not a failure
+class NameRefused(ValueError):
     """The name cannot be shown; the sentence says why, to whoever chose it."""
 
 

@@ -15,7 +15,7 @@ class Scope(StrEnum):
 
     @classmethod
     def parse(cls, text: str) -> list["Scope"]:
-        """"submit,read" as scopes, in their own order, or ValueError with a sentence."""
+        """Scopes from `submit,read`, in their own order, or ValueError with a sentence."""
         asked = {word.strip() for word in text.split(",") if word.strip()}
         unknown = sorted(asked - {scope.value for scope in cls})
         if unknown or not asked:

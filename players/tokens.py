@@ -77,7 +77,12 @@ def _claims(token: str, *, verify: str | None) -> dict[str, Any]:
     if len(token) > _LONGEST:
         raise TokenRefused("The token is too long.")
     # times are checked by us, above: the library reads its own clock and trips over infinities
-    options: Any = {"verify_signature": verify is not None, "verify_exp": False, "verify_iat": False, "verify_nbf": False}
+    options: Any = {
+        "verify_signature": verify is not None,
+        "verify_exp": False,
+        "verify_iat": False,
+        "verify_nbf": False,
+    }
     options |= {"verify_sub": False, "verify_jti": False, "verify_iss": False, "verify_aud": False}
     try:
         return dict(jwt.decode(token, verify or "", algorithms=[_ALGORITHM], options=options))

@@ -17,9 +17,9 @@ class PlayerUpsert(Incoming):
     """What is left out stays as it is (a new player's name is its id); null clears."""
 
     display_name: Name | UnsetType = UNSET
-    country: Country | None | UnsetType = UNSET
-    region: Region | None | UnsetType = UNSET
-    avatar_url: Avatar | None | UnsetType = UNSET
+    country: Country | UnsetType | None = UNSET
+    region: Region | UnsetType | None = UNSET
+    avatar_url: Avatar | UnsetType | None = UNSET
 
 
 class PlayerProfile(Outgoing):

@@ -1,6 +1,7 @@
 """A pytest plugin: the run's own PostgreSQL and Valkey, started before Django reads its settings, gone with the run.
 
-Each xdist worker has a database of its own (pytest-django names it) and four Valkey databases of its own."""
+Each xdist worker has a database of its own (pytest-django names it) and four Valkey databases of its own.
+"""
 
 import os
 import shutil

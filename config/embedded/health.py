@@ -27,10 +27,10 @@ class Health:
         return "; ".join(f"{name}: {detail}" for name, detail in self.failing.items()) or "it gives no reason"
 
 
-def look(port: int) -> Health:
-    if _get(port, "/livez") is None:
+def look(port: int, *, within: float = ANSWER_SECONDS) -> Health:
+    if _get(port, "/livez", within) is None:
         return Health()
-    body = _get(port, "/readyz")
+    body = _get(port, "/readyz", within)
     try:
         answer = json.loads(body or "")
         checks = answer.get("checks", {}).items()
@@ -94,9 +94,9 @@ class _Lasting:
         return False
 
 
-def _get(port: int, path: str) -> bytes | None:
+def _get(port: int, path: str, within: float) -> bytes | None:
     """No proxy, no redirect: http.client asks this machine and nobody else."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=within)
     try:
         connection.request("GET", path, headers={"Connection": "close"})
         return connection.getresponse().read()

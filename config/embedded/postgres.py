@@ -11,7 +11,7 @@ from config.embedded.errors import CannotStart
 from config.embedded.home import Home
 from config.embedded.identity import identity_for, own, reachable_copy
 from config.embedded.ports import free_port
-from config.embedded.processes import PROC, sighting
+from config.embedded.processes import ON_LINUX, PROC, all_processes, send, sighting
 from config.embedded.programs import Identity, Pause, Program, spawn, wait_for_end
 
 SERVER_SETTINGS = {
@@ -59,7 +59,7 @@ class Postgres:
         self.port = free_port()
 
     def program(self) -> Program:
-        remove_stale_lock(self.folder)
+        clear_the_way(self.folder)
         settings = SERVER_SETTINGS | ({} if self.durable else FORGETFUL_SETTINGS) | {"port": str(self.port)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return self._program("postgres", "-D", str(self.folder), *options)
@@ -117,23 +117,31 @@ class Postgres:
         )
 
 
-def remove_stale_lock(folder: Path) -> None:
-    """PostgreSQL believes a lock whose pid exists, be it another program by now, or a zombie that nobody reaps."""
+def clear_the_way(folder: Path) -> None:
+    """Ends backends whose server was killed, which would go on with their query and keep a new server out, and removes
+    its lock file, which PostgreSQL believes while the pid exists: as another program by now, or as a zombie.
+    """
     lines = _lock_lines(folder)
-    if not lines or not lines[0].strip().isdigit():
-        return
-    pid = int(lines[0])
-    if sighting(pid) is not None and _works_in(pid, folder):
-        raise CannotStart(f"Another PostgreSQL (pid {pid}) runs on {folder}: stop it first.")
-    (folder / "postmaster.pid").unlink()
+    server = int(lines[0]) if lines and lines[0].strip().isdigit() else 0
+    if server and _is_postgres_in(server, folder):
+        raise CannotStart(f"Another PostgreSQL (pid {server}) runs on {folder}: stop it first.")
+    for process in all_processes():
+        if _is_postgres_in(process.pid, folder):
+            send(process.pid, signal.SIGKILL)
+    (folder / "postmaster.pid").unlink(missing_ok=True)
 
 
-def _works_in(pid: int, folder: Path) -> bool:
-    """A server works inside its folder; where that cannot be seen, a living pid is believed."""
+def _is_postgres_in(pid: int, folder: Path) -> bool:
+    """A server and its backends work inside their folder."""
+    entry = PROC / str(pid)
+    if sighting(pid) is None:
+        return False
+    if not ON_LINUX:
+        return True  # not to be seen here, so a living pid is believed
     try:
-        return (PROC / str(pid) / "cwd").resolve(strict=True) == folder.resolve()
+        return (entry / "exe").readlink().name.startswith("postgres") and (entry / "cwd").readlink() == folder.resolve()
     except OSError:
-        return True
+        return False
 
 
 def _lock_lines(folder: Path) -> list[str]:

@@ -15,6 +15,7 @@ from config.embedded.processes import kill_family, sighting
 
 LAUNCH = Path(__file__).with_name("launch.py")
 GLANCE_SECONDS = 0.05
+HURRIED_SECONDS = 1.0
 LAST_WAIT_SECONDS = 10
 
 # Lets time pass. The supervisor's raises when somebody asked it to stop; a test's is time.sleep.
@@ -83,11 +84,12 @@ class Running:
         self.popen.wait(timeout=LAST_WAIT_SECONDS)
 
     def stop(self, *, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Its own way first; after its patience, or at once when hurried, the hard way."""
+        """Its own way first; when its patience is over, which is soon when hurried, the hard way."""
         self.ask_to_stop()
-        deadline = time.monotonic() + self.program.patience
+        asked_at = time.monotonic()
         while self.exit_code() is None:
-            if hurried() or time.monotonic() > deadline:
+            patience = min(self.program.patience, HURRIED_SECONDS) if hurried() else self.program.patience
+            if time.monotonic() - asked_at > patience:
                 self.kill()
             time.sleep(GLANCE_SECONDS)
 

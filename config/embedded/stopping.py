@@ -5,10 +5,9 @@ import time
 from types import FrameType
 
 SLICE_SECONDS = 0.05
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Stopping(Exception):  # noqa: N818  not an error: somebody asked for it
+class Stopping(Exception):
     """Raised out of a pause, never out of a signal handler: no step is left half done."""
 
 
@@ -17,8 +16,10 @@ class StopSwitch:
         self._asked = 0
 
     def install(self) -> None:
-        for number in STOP_SIGNALS:
-            signal.signal(number, self._hear)
+        signal.signal(signal.SIGINT, self._hear)
+        signal.signal(signal.SIGTERM, self._hear)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup a closed terminal means nothing
+            signal.signal(signal.SIGHUP, self._hear)
 
     def press(self) -> None:
         self._asked += 1

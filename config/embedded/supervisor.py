@@ -17,6 +17,7 @@ from config.embedded.servers import Server, servers_start
 from config.embedded.stopping import Stopping, StopSwitch
 
 READY_WITHIN_SECONDS = 90.0
+GLIMPSE_SECONDS = 3.0  # while starting, a question that hangs must not keep Ctrl-C waiting
 STOP_ORDER = ("prepare", "web", "beat", "worker", "valkey", "postgres")
 TITLES = {"postgres": "PostgreSQL", "valkey": "Valkey"}
 
@@ -92,7 +93,7 @@ class Supervisor:
                 raise CannotStart(f"Rung was not ready within {READY_WITHIN_SECONDS:.0f} seconds: {health.in_words()}.")
             self._watch_children()
             self._switch.pause(2 * GLANCE_SECONDS)
-            health = look(self._port)
+            health = look(self._port, within=GLIMPSE_SECONDS)
 
     def _watch(self) -> None:
         pulse, doctor = Pulse(self._port), Doctor()

@@ -30,7 +30,7 @@ class Valkey:
     def url(self) -> str:
         return f"valkey://:{self._password}@127.0.0.1:{self.port}/0"
 
-    def prepare(self, *, pause: Pause) -> None:  # noqa: ARG002  the same call as PostgreSQL's, which takes its time
+    def prepare(self, *, pause: Pause) -> None:
         self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def move_to_another_port(self) -> None:
@@ -45,7 +45,7 @@ class Valkey:
             stop_signal=signal.SIGTERM,
         )
 
-    def answers(self, pid: int) -> bool:  # noqa: ARG002  a wrong server would not know the password
+    def answers(self, pid: int) -> bool:
         """True once the log is loaded: until then the answer to PING is that it is loading."""
         question = f"AUTH {self._password}\r\nPING\r\n".encode()
         try:

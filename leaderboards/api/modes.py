@@ -4,7 +4,6 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api import ApiView
 from config.openapi import describe
 from leaderboards import selectors
 from leaderboards.services.modes import mode_declare
@@ -13,25 +12,26 @@ from players import access
 from players.models import Game
 from players.scopes import Scope
 from players.selectors import games_visible
+from players.views import CallerView
 
 
-class GamesView(ApiView):
+class GamesView(CallerView):
     @describe("The games you may know of", answers={200: GameList}, tag="games")
     def get(self, request: Request) -> Response:
-        return self.answer(selectors.game_list(games_visible(request.auth)))
+        return self.answer(selectors.game_list(games_visible(self.caller)))
 
 
-class GameView(ApiView):
+class GameView(CallerView):
     @describe("A game and its modes", answers={200: GameState}, problems=[403], tag="games")
     def get(self, request: Request, game: str) -> Response:
-        found = access.may_read(request.auth, game)
+        found = access.may_read(self.caller, game)
         return self.answer(selectors.game_state(found, at=timezone.now()))
 
 
-class ModeView(ApiView):
+class ModeView(CallerView):
     @describe("A mode's rules and its windows now", answers={200: ModeState}, problems=[403], tag="modes")
     def get(self, request: Request, game: str, mode: str) -> Response:
-        found = access.may_read(request.auth, game)
+        found = access.may_read(self.caller, game)
         return self.answer(selectors.mode_state(selectors.mode_get(game=found, mode=mode), at=timezone.now()))
 
     @describe(
@@ -42,7 +42,7 @@ class ModeView(ApiView):
         tag="modes",
     )
     def put(self, request: Request, game: str, mode: str) -> Response:
-        found = access.may(request.auth, Scope.MANAGE, game)
+        found = access.may(self.caller, Scope.MANAGE, game)
         wanted = self.body(ModeDeclaration)
         declared, change = mode_declare(game=Game.objects.get(pk=found.pk), slug=mode, wanted=wanted)
         status = 201 if change.outcome == "created" else 200

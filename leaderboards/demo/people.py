@@ -19,7 +19,7 @@ _REGIONS = {
 }  # fmt: skip
 _FIRST = (
     "Amber Arctic Ashen Astral Autumn Binary Blaze Brave Bright Cobalt Cosmic Crimson Crystal Dusk Echo Electric Ember "
-    "Fable Feral Flint Frost Gentle Ghost Gilded Golden Granite Hazel Hidden Hollow Indigo Iron Ivory Jade Jolly Kinetic "
+    "Fable Feral Flint Frost Gentle Ghost Gilded Golden Granite Hazel Hidden Hollow Indigo Iron Ivory Jade Kinetic "
     "Lucky Lunar Marble Midnight Misty Neon Nimble Noble Nova Obsidian Olive Onyx Opal Pixel Polar Prime Quiet Quick "
     "Rapid Rogue Rusty Sable Salty Scarlet Shadow Silent Silver Solar Static Storm Sunny Swift Turbo Twilight Velvet "
     "Violet Wandering Wicked Wild Winter Zen"

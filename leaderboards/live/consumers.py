@@ -1,5 +1,6 @@
 """`/ws`: one socket, messages with an `op`, each with an id of its own in the logs. Boards are subscribed to here once
-there are boards; until then a subscription is checked like any read and answered honestly."""
+there are boards; until then a subscription is checked like any read and answered honestly.
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -35,7 +36,7 @@ class Message(wire.Incoming):
     token: Annotated[str, Meta(max_length=4096)] = ""
 
 
-class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+class LiveConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         await self.accept()
         if isinstance(self.scope["caller"], errors.Unauthenticated):

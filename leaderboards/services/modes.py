@@ -12,7 +12,7 @@ from leaderboards.models import RULES, Mode
 from leaderboards.rules import encoding
 from leaderboards.rules.mode import Bounds, Findings, ModeRules, examine, locked_changes
 from leaderboards.wire import GameDeclaration, ModeDeclaration
-from players.models import Game, valid_slug
+from players.models import SLUG, SLUG_RULE, Game
 
 _WORDS = ("title", "description", "active")
 
@@ -120,8 +120,8 @@ def _refuse_locked(before: ModeRules, after: ModeRules) -> None:
 
 
 def _check_slug(slug: str, what: str) -> None:
-    if not valid_slug.regex.search(slug):
-        raise InvalidRequest(f"{slug[:60]!r} cannot name a {what}: {valid_slug.message}", errors={what: [valid_slug.message]})
+    if not SLUG.fullmatch(slug):
+        raise InvalidRequest(f"{slug[:60]!r} cannot name a {what}: {SLUG_RULE}", errors={what: [SLUG_RULE]})
 
 
 def _outcome(made: bool, fields: dict[str, Any]) -> str:

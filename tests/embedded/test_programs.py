@@ -58,7 +58,7 @@ def test_a_program_leads_a_group_of_its_own_and_stops_when_asked(home: Home) -> 
     close(running)
 
 
-def test_a_deaf_program_is_killed_after_its_patience_or_at_once_when_hurried(home: Home) -> None:
+def test_a_deaf_program_is_killed_after_its_patience_or_soon_when_hurried(home: Home) -> None:
     for patience, hurry in ((0.2, False), (600.0, True)):
         running = spawn(python(DEAF, home=home, patience=patience))
         first_line(running)

@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import redis
 from config.embedded.errors import CannotStart
 from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.ports import free_port
-from config.embedded.postgres import Postgres, remove_stale_lock
+from config.embedded.postgres import Postgres, clear_the_way
 from config.embedded.servers import ServerUrls, embedded_servers
 from config.embedded.stopping import Stopping
 from tests.embedded.processes_of import processes_of, wait_until
@@ -158,16 +159,35 @@ def test_what_a_killed_set_up_left_is_swept_away(tmp_path: Path) -> None:
 def test_a_lock_file_whose_pid_went_to_another_program_is_removed(tmp_path: Path) -> None:
     lock = tmp_path / "postmaster.pid"
     lock.write_text(f"{os.getpid()}\n{tmp_path}\n")
-    remove_stale_lock(tmp_path)
+    clear_the_way(tmp_path)
     assert not lock.exists()
 
 
-def test_the_lock_file_of_a_living_server_is_respected(tmp_path: Path) -> None:
-    with subprocess.Popen(["sleep", "600"], cwd=tmp_path) as at_work:
-        (tmp_path / "postmaster.pid").write_text(f"{at_work.pid}\n{tmp_path}\n")
-        with pytest.raises(CannotStart, match=rf"Another PostgreSQL \(pid {at_work.pid}\) runs on"):
-            remove_stale_lock(tmp_path)
-        at_work.kill()
+def test_a_living_server_is_respected(tmp_path: Path) -> None:
+    with embedded_servers(tmp_path) as servers:
+        with pytest.raises(CannotStart, match=r"Another PostgreSQL \(pid \d+\) runs on"):
+            clear_the_way(tmp_path / "postgres")
+        with psycopg.connect(servers.database_url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_backend_at_work_does_not_keep_a_new_server_out(tmp_path: Path) -> None:
+    """It only notices that its server was killed when its query ends."""
+    with held_by_another_process(tmp_path) as (servers, holder), psycopg.connect(servers.database_url) as connection:
+        busy = threading.Thread(target=lambda: _fails(connection, "SELECT count(*) FROM generate_series(1, 1e12)"))
+        busy.start()
+        time.sleep(0.5)
+        for pid in (holder.pid, int((tmp_path / "postgres" / "postmaster.pid").read_text().split()[0])):
+            os.kill(pid, signal.SIGKILL)
+        with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as other:
+            assert other.execute("SELECT 1").fetchone() == (1,)
+        busy.join(timeout=10)
+        assert not busy.is_alive()
+
+
+def _fails(connection: "psycopg.Connection[tuple[object, ...]]", query: str) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        connection.execute(query)
 
 
 def test_a_remembered_port_that_is_taken_by_now_gives_way_to_another(tmp_path: Path) -> None:

@@ -3,9 +3,13 @@
 import time
 
 import pytest
+from django.test import TestCase
+from django.utils import timezone
 
+from config.recall import changes
 from players.models import ApiKey
 from players.scopes import Scope
+from players.services import key_revoke
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_player, make_token
 
@@ -47,11 +51,6 @@ def test_a_revoked_key_is_refused_at_once_though_it_was_remembered(api: ApiClien
     key = make_key(game)
     _wait_until_remembered(api, key)
     row = ApiKey.objects.get()
-    from django.test import TestCase
-    from django.utils import timezone
-
-    from players.services import key_revoke
-
     with TestCase.captureOnCommitCallbacks(execute=True):
         key_revoke(key=row, at=timezone.now())
     answer = api.get("/v1/games/arena", credential=key)
@@ -89,8 +88,6 @@ def test_bad_credentials_are_refused_even_where_none_are_needed(api: ApiClient, 
 
 def _wait_until_remembered(api: ApiClient, key: str) -> None:
     """The first requests only make the process begin to listen for changes."""
-    from config.recall import changes
-
     deadline = time.monotonic() + 5
     while changes.epoch is None and time.monotonic() < deadline:
         assert api.get("/v1/games/arena", credential=key).status_code == 200

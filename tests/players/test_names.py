@@ -1,6 +1,5 @@
 """A name may be in any script, with any emoji, and holds nothing that a reader cannot see."""
 
-# ruff: noqa: RUF001 - letters of many scripts are the point
 import logging
 import unicodedata
 

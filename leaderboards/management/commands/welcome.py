@@ -1,5 +1,6 @@
 """Prints what a newcomer tries first: the page, a one-time admin link, the demo key, a curl that works as pasted.
-Says nothing in production or when bound to more than loopback."""
+Says nothing in production or when bound to more than loopback.
+"""
 
 import json
 import os

@@ -28,7 +28,7 @@ class Command(BaseCommand):
             player_id = names.check_player_id(options["player_id"])
         except ValueError as error:
             raise CommandError(str(error)) from None
-        common = {"game": game.slug, "player_id": player_id, "secret": game.signing_secret}
+        common: dict[str, Any] = {"game": game.slug, "player_id": player_id, "secret": game.signing_secret}
         common |= {"now": timezone.now(), "ttl": options["ttl"]}
         if not options["attempt"]:
             if options["cap"] is not None:

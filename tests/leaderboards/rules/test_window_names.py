@@ -27,7 +27,7 @@ UTC_ZONE = timezone_named("UTC")
         " daily:2026-04-05",
         "daily:2026-04-05T00:00",
         "daily:2026-04-05:",
-        "daily:٢٠٢٦-٠٤-٠٥",  # noqa: RUF001
+        "daily:٢٠٢٦-٠٤-٠٥",
         "daily:1969-12-31",
         "daily:9999-01-01",
         "daily:0000-01-01",
@@ -104,7 +104,7 @@ def test_no_text_breaks_the_reading_of_a_window(text: str) -> None:
         "Factory",
         "right/UTC",
         "posix/UTC",
-        "Evropa/Bеrlin",  # noqa: RUF001
+        "Evropa/Bеrlin",
         "\ud800",
         "a" * 64,
         "a" * 5000,

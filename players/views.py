@@ -1,0 +1,15 @@
+"""An API view that knows who is calling."""
+
+from typing import cast
+
+from config.api import ApiView
+from players.access import Caller
+from players.authentication import CallerAuthentication
+
+
+class CallerView(ApiView):
+    authentication_classes = [CallerAuthentication]
+
+    @property
+    def caller(self) -> Caller:
+        return cast("Caller", self.request.auth)
