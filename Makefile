@@ -31,7 +31,7 @@ check: .venv/installed-dev ## Tests, linters, types, import contracts, migration
 	$(MAKE) test
 
 bench: .venv/installed-dev ## Measure; the last line of output is one JSON object
-	$(bin) manage.py bench $(ARGS)
+	$(bin) -m bench $(ARGS)
 
 format: .venv/installed-dev ## Format Python and templates
 	$(bin) -m ruff check --fix .

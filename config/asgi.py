@@ -7,21 +7,20 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
-from django.core.asgi import get_asgi_application
+from django.core.wsgi import get_wsgi_application
 
+from config.bridge import Bridge
 from config.door import Door
 
-django_application = get_asgi_application()
+django_application = get_wsgi_application()
 
 from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
 from players.authentication import CallerMiddleware  # noqa: E402 - as above
 
-application = Door(
-    ProtocolTypeRouter(
-        {
-            "http": django_application,
-            "websocket": SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns))),
-        }
-    ),
-    max_body=settings.MAX_BODY_BYTES,
-)
+
+def application_with(bridge: Bridge) -> Door:
+    sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
+    return Door(ProtocolTypeRouter({"http": bridge, "websocket": sockets}), max_body=settings.MAX_BODY_BYTES)
+
+
+application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))

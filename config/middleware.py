@@ -1,11 +1,9 @@
-"""What every request passes before its view: probes answered, routes named, errors told as problems, files served."""
+"""What every request passes before its view: probes answered, routes named, errors told as problems."""
 
 from collections.abc import Callable
 
 import structlog
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from whitenoise.middleware import WhiteNoiseMiddleware
-from whitenoise.responders import StaticFile
+from django.http import HttpRequest, HttpResponseBase
 
 from config import errors, health, problem
 from config.request_context import current
@@ -60,21 +58,3 @@ class ProblemMiddleware:
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
         if request.resolver_match is not None:
             current().route = "/" + request.resolver_match.route
-
-
-class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """Whitenoise streams; Django's ASGI handler would drain that in a thread with a warning. The files are small."""
-
-    @staticmethod
-    def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
-        content = b""
-        if found.file is not None:
-            with found.file:
-                content = found.file.read()
-        response = HttpResponse(content, status=int(found.status))
-        del response["Content-Type"]
-        for name, value in found.headers:
-            response[name] = value
-        current().route = "/static"
-        return response

@@ -1,6 +1,7 @@
 """The OpenAPI document: wire types as components, every problem named, served from the process's memory."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -28,6 +29,17 @@ _MEANINGS = {
     429: "Too many",
     503: "A store is down; try again",
 }
+_HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {
+        "description": "The caller's own, where it was harmless, else a new one; also in our logs",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+    },
+    "Retry-After": {"description": "Seconds", "schema": {"type": "integer", "minimum": 0}},
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
+}
+_HEADERS_OF = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+_path_types: dict[str, Any] = {}
 
 
 def describe(
@@ -45,18 +57,51 @@ def describe(
         responses[(status, "application/problem+json")] = OpenApiResponse(
             wire.ref(wire.Problem), description=_MEANINGS[status]
         )
-    return extend_schema(
-        summary=summary,
-        request={"application/json": wire.ref(body)} if body else None,
-        responses=responses,
-        tags=[tag],
-    )
+
+    def decorate(method: F) -> F:
+        extend: Callable[[F], F] = extend_schema(
+            operation_id=_operation_id(method.__qualname__),
+            summary=summary,
+            request={"application/json": wire.ref(body)} if body else None,
+            responses=responses,
+            tags=[tag],
+        )
+        return extend(method)
+
+    return decorate
+
+
+def in_path(**types: Any) -> None:
+    """Says what the parts of addresses look like, by name; the same everywhere, so said once."""
+    _path_types.update(types)
 
 
 def add_wire_types(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """drf-spectacular's post-processing hook."""
-    result.setdefault("components", {}).setdefault("schemas", {}).update(wire.schemas())
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {}).update(wire.schemas())
+    components["headers"] = _HEADERS
+    for operation in _operations(result):
+        for parameter in operation.get("parameters", ()):
+            if parameter["in"] == "path":
+                parameter["schema"] = wire.schema_of(_path_types[parameter["name"]])
+        if "requestBody" in operation:
+            operation["requestBody"]["required"] = True
+        for status, response in operation["responses"].items():
+            names = ("X-Request-Id", *_HEADERS_OF.get(int(status), ()))
+            response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     return result
+
+
+def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in document["paths"].values():
+        yield from methods.values()
+
+
+def _operation_id(qualified_name: str) -> str:
+    """PlayerExportView.get: player_export_get"""
+    view, _, method = qualified_name.partition(".")
+    return re.sub("(?<!^)(?=[A-Z])", "_", view.removesuffix("View")).lower() + f"_{method}"
 
 
 @lru_cache(maxsize=1)

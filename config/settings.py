@@ -33,14 +33,9 @@ _database_url = env.text("DATABASE_URL") or HOME.server_url("database_url")
 if not _database_url:
     raise env.ConfigurationError("There is no database: start `make up`, or set DATABASE_URL.")
 DATABASES = {"default": env.database(_database_url)}
-DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}  # one connection for each thread that asks
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": "3", **DATABASES["default"]["OPTIONS"]}  # type: ignore[dict-item]
-if env.flag("RUNG_DATABASE_POOL", default=False):  # web processes; workers fork, and a pool does not survive that
-    DATABASES["default"]["OPTIONS"]["pool"] = {  # type: ignore[index]
-        "min_size": 2,
-        "max_size": env.number("RUNG_DATABASE_POOL_SIZE", 20, least=1, most=1000),
-        "timeout": 5,
-    }
+WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each web process
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _valkey_url = env.text("VALKEY_URL") or HOME.server_url("valkey_url")
@@ -109,7 +104,7 @@ MIDDLEWARE = [
     "config.middleware.HealthMiddleware",  # first: probes know no host name and no HTTPS
     "config.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.StaticFilesMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -181,6 +176,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "APPEND_COMPONENTS": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
     "SECURITY": [{"bearer": []}, {}],
+    "AUTHENTICATION_WHITELIST": [],  # said by SECURITY, for all of them
 }
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md

@@ -1,6 +1,5 @@
 """`python -m config.web`: granian serving the ASGI application, HTTP and WebSocket on one port."""
 
-import os
 import sys
 
 from granian import Granian
@@ -10,7 +9,6 @@ from config import env
 
 
 def main() -> None:
-    os.environ["RUNG_DATABASE_POOL"] = "1"
     try:
         from config import settings  # noqa: PLC0415 - what is wrong with them is said here, once, not by each process
 

@@ -1,7 +1,8 @@
 """How wire types are declared, read and written: msgspec Structs, from which every door and OpenAPI live."""
 
 import re
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -16,6 +17,9 @@ _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _registered: list[type] = []
+_INSTEAD = "instead"  # msgspec describes a Decimal as a string, whatever it is told; this says what to put there
+
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Incoming(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -77,12 +81,32 @@ def ref(wire_type: type) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{wire_type.__name__}"}
 
 
+def described_as(**schema: Any) -> dict[str, Any]:
+    """For `Meta(extra_json_schema=…)`: this JSON schema, in place of the one that msgspec would write."""
+    return {_INSTEAD: schema}
+
+
 def schemas() -> dict[str, Any]:
     """The JSON schemas of every wire type that a view refers to."""
     _, components = msgspec.json.schema_components(
         _registered, ref_template="#/components/schemas/{name}", schema_hook=_no_schema
     )
-    return components
+    return {name: _replaced(schema) for name, schema in components.items()}
+
+
+def schema_of(wire_type: Any) -> dict[str, Any]:
+    """The JSON schema of one small type, to be written out where it is used."""
+    return {name: part for name, part in msgspec.json.schema(wire_type).items() if name != "$defs"}
+
+
+def _replaced(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_replaced(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if _INSTEAD in schema:
+        return {name: schema[name] for name in ("description",) if name in schema} | schema[_INSTEAD]
+    return {name: _replaced(part) for name, part in schema.items()}
 
 
 def _no_schema(wire_type: type) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """A client of the ASGI application that runs in the test's thread, so that it shares the test's transaction."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import TestCase
+
+from config.bridge import Bridge
 
 
 @contextmanager
@@ -22,10 +24,15 @@ def _connections_kept() -> Iterator[None]:
             signal.connect(close_old_connections)
 
 
+async def _in_the_test_thread(call: Callable[[], Any]) -> Any:
+    return await sync_to_async(call, thread_sensitive=True)()
+
+
 class ApiClient:
     def __init__(self) -> None:
-        from config.asgi import application  # noqa: PLC0415 - importing it sets Django up
+        from config.asgi import application_with, django_application  # noqa: PLC0415 - importing it sets Django up
 
+        application = application_with(Bridge(django_application, run=_in_the_test_thread))
         self.transport = httpx.ASGITransport(app=application)  # type: ignore[arg-type]
 
     def __call__(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from config import valkey
+from config import recall, valkey
 from tests import live
 from tests.client import ApiClient
 
@@ -16,6 +16,7 @@ def _empty_valkey() -> Iterator[None]:
     yield
     for url in {settings.VALKEY_URL, settings.BROKER_URL, settings.CHANNELS_URL, settings.CACHE_URL}:
         valkey.client(url).flushdb()
+    recall.forget()  # what the database has rolled back must not be remembered either
 
 
 @pytest.fixture

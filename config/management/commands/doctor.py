@@ -45,14 +45,15 @@ class Command(BaseCommand):
         return self._connections()
 
     def _connections(self) -> list[str]:
-        """Pool size × processes must stay below what the server takes."""
+        """Threads × processes must stay below what the server takes."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity")
             most, used = cursor.fetchone()
-        pool = env.number("RUNG_DATABASE_POOL_SIZE", 20, least=1, most=1000)
         processes = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
-        self.stdout.write(f"      connections  {used} of {most} used; web may take {pool} × {processes}")
-        if pool * processes > most * 0.8:
-            self.stdout.write("WRONG connections  lower RUNG_DATABASE_POOL_SIZE, or raise max_connections.")
+        self.stdout.write(
+            f"      connections  {used} of {most} used; web may take {settings.WEB_THREADS} × {processes}"
+        )
+        if settings.WEB_THREADS * processes > most * 0.8:
+            self.stdout.write("WRONG connections  lower RUNG_WEB_THREADS, or raise max_connections.")
             return ["connections"]
         return []
