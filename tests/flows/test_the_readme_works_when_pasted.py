@@ -1,0 +1,56 @@
+"""The five-minute tour of the README, run as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from config import heartbeat
+from leaderboards.management.commands.welcome import demo_key
+from players.models import Game
+from tests.live import ROOT, Web
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_tour_of_the_readme_works_as_pasted(web: Web, tmp_path: Path) -> None:
+    call_command("load_demo")
+    demo_key(Game.objects.get(slug="demo"))
+    for process in ("worker", "beat"):
+        heartbeat.note(process)  # no worker runs beside a test; the doctor would rightly say so
+    (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
+    said = subprocess.run(
+        ["sh", "-eu"],
+        input=_tour().replace("http://127.0.0.1:8000", web.origin).replace(".venv/bin/python", sys.executable),
+        cwd=tmp_path,
+        env=os.environ | {"DATABASE_URL": _test_database()},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr + said.stdout
+    for expected in (
+        '"display_name":"Nova"',
+        '"code":"invalid_request"',
+        "created   mode arena/solo",
+        '"timezone":"Europe/Berlin"',
+        '"display_name":"Comet"',
+        '"status":"ok"',
+        "All is well.",
+    ):
+        assert expected in said.stdout, said.stdout
+
+
+def _tour() -> str:
+    tour = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Five minutes")[2].partition("\n## ")[0]
+    return "\n".join(re.findall(r"```sh\n(.*?)```", tour, flags=re.DOTALL))
+
+
+def _test_database() -> str:
+    return os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{connection.settings_dict['NAME']}"
