@@ -1,20 +1,33 @@
 """What comes in and goes out about games and modes: the contract, once."""
 
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from config.wire import Incoming, Outgoing
+from config.wire import Incoming, Instant, Outgoing, described_as
+from leaderboards.rules.windows import Kind
 
+_DECIMAL = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 ScoreIn = Annotated[
     Decimal,
-    Meta(description="A number, or a string for exact decimals", extra_json_schema={"type": ["number", "string"]}),
+    Meta(
+        description="A number, or a string for exact decimals",
+        extra_json_schema=described_as(anyOf=[{"type": "number"}, {"type": "string", "pattern": _DECIMAL}]),
+    ),
 ]
-ScoreOut = Annotated[Decimal, Meta(extra_json_schema={"type": "number"})]
+ScoreOut = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
+ModeSlug = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,49}$", examples=["solo"])]
 Title = Annotated[str, Meta(max_length=100)]
-Words = Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=32)]
+# what is said beyond the lengths is checked, with better sentences, in rules/mode.py
+Windows = Annotated[
+    tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"enum": [kind.value for kind in Kind]})], ...],
+    Meta(max_length=32, extra_json_schema={"minItems": 1, "uniqueItems": True}),
+]
+Dimensions = Annotated[
+    tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": "^[a-z][a-z0-9_]{0,31}$"})], ...],
+    Meta(max_length=8, extra_json_schema={"uniqueItems": True}),
+]
 
 Aggregation = Literal["best", "sum", "latest"]
 Order = Literal["desc", "asc"]
@@ -41,12 +54,12 @@ class ModeDeclaration(Incoming):
     max_score: ScoreIn | None = None
     max_total: ScoreIn | None = None
     bounds: Annotated[dict[str, ValueBounds], Meta(max_length=1000)] = {}
-    windows: Words = ("daily", "weekly", "monthly", "alltime")
+    windows: Windows = ("daily", "weekly", "monthly", "alltime")
     timezone: Annotated[str, Meta(max_length=64)] = "UTC"
     grace_seconds: Annotated[int, Meta(ge=0, le=7 * 24 * 3600)] = 3600
     tie_break: TieBreak = "earliest"
     ranking: Ranking = "unique"
-    dimensions: Words = ("region", "country")
+    dimensions: Dimensions = ("region", "country")
     dimension_values: Annotated[int, Meta(ge=1, le=10_000)] = 1000
     submit: Submit = "trusted"
 
@@ -71,8 +84,8 @@ class ValueBoundsState(Outgoing):
 class WindowState(Outgoing):
     window: str
     window_id: str
-    starts_at: datetime | None
-    resets_at: datetime | None
+    starts_at: Instant | None
+    resets_at: Instant | None
     tie_resolution_ms: int | None
 
 

@@ -4,11 +4,13 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.openapi import describe
+from config.openapi import describe, in_path
 from players import access, services
 from players.selectors import player_export, player_get, player_profile
 from players.views import CallerView
-from players.wire import PlayerExport, PlayerProfile, PlayerUpsert
+from players.wire import GameSlug, PlayerExport, PlayerId, PlayerProfile, PlayerUpsert
+
+in_path(game=GameSlug, player_id=PlayerId)
 
 
 class PlayerView(CallerView):

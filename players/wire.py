@@ -1,12 +1,22 @@
 """What comes in and goes out about players: the contract, once."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from config.wire import Incoming, Outgoing
+from config.wire import Incoming, Instant, Outgoing
 
+GameSlug = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,49}$", examples=["arena"])]
+PlayerId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[^/\\]+$",
+        description="The game's own id for the player, percent-encoded; nothing invisible in it, nor . or .. alone.",
+        examples=["p-17"],
+    ),
+]
 Name = Annotated[str, Meta(min_length=1, max_length=200, description="Trimmed and NFC-normalised; then 1 to 64.")]
 Country = Annotated[str, Meta(pattern="^[A-Za-z]{2}$", description="ISO 3166-1 alpha-2")]
 Region = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,31}$")]
@@ -32,8 +42,8 @@ class PlayerProfile(Outgoing):
 
 class PlayerBan(Outgoing):
     kind: str
-    starts_at: datetime
-    ends_at: datetime | None
+    starts_at: Instant
+    ends_at: Instant | None
     reason: str
 
 
@@ -42,6 +52,6 @@ class PlayerExport(Outgoing):
 
     game: str
     player: PlayerProfile
-    created_at: datetime
-    last_seen_at: datetime | None
+    created_at: Instant
+    last_seen_at: Instant | None
     bans: list[PlayerBan]

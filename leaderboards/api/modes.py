@@ -4,15 +4,17 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.openapi import describe
+from config.openapi import describe, in_path
 from leaderboards import selectors
 from leaderboards.services.modes import mode_declare
-from leaderboards.wire import GameList, GameState, ModeDeclaration, ModeState
+from leaderboards.wire import GameList, GameState, ModeDeclaration, ModeSlug, ModeState
 from players import access
 from players.models import Game
 from players.scopes import Scope
 from players.selectors import games_visible
 from players.views import CallerView
+
+in_path(mode=ModeSlug)
 
 
 class GamesView(CallerView):
