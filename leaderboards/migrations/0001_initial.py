@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name='Mode',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(max_length=50, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]{0,49}\\Z', '1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.', code='invalid')])),
+                ('slug', models.CharField(max_length=50, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]{0,49}\\Z', '1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.')])),
                 ('title', models.CharField(max_length=100)),
                 ('description', models.TextField(blank=True, max_length=1000)),
                 ('active', models.BooleanField(default=True, help_text='Off: readable, not writable.')),

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
             name='Game',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.CharField(max_length=50, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]{0,49}\\Z', '1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.', code='invalid')])),
+                ('slug', models.CharField(max_length=50, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9_-]{0,49}\\Z', '1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit.')])),
                 ('title', models.CharField(max_length=100)),
                 ('public', models.BooleanField(default=True, help_text='Off: reading needs a key or a token.')),
                 ('signing_secret', models.CharField(default=players.models.new_signing_secret, editable=False, max_length=64)),
