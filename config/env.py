@@ -1,4 +1,6 @@
-"""Typed readers of the environment. A value that cannot be used is one clear sentence, never a silent default."""
+"""Typed readers of the environment. A value that cannot be used is one clear sentence, never a silent default; one
+that is set to nothing (`RUNG_HTTPS=`, as compose files do) is as if it were not set.
+"""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +12,8 @@ class ConfigurationError(Exception):
 
 
 _TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off", ""}
+_FALSE = {"0", "false", "no", "off"}
+_LONGEST_NUMBER = 18  # digits; Python itself refuses to read some thousands
 # redis-py and kombu refuse Valkey's own schemes, so they are rewritten once, here
 _SCHEMES = {
     "valkey": "redis",
@@ -21,7 +24,7 @@ _SCHEMES = {
 
 
 def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
+    return os.environ.get(name, "").strip() or default
 
 
 def flag(name: str, *, default: bool) -> bool:
@@ -34,8 +37,8 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def number(name: str, default: int, *, least: int, most: int) -> int:
-    raw = text(name) or str(default)
-    if not raw.isascii() or not raw.isdigit() or not least <= int(raw) <= most:
+    raw = text(name, str(default))
+    if not raw.isascii() or not raw.isdigit() or len(raw) > _LONGEST_NUMBER or not least <= int(raw) <= most:
         raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {raw!r}.")
     return int(raw)
 
@@ -45,7 +48,7 @@ def words(name: str, default: str = "") -> list[str]:
 
 
 def one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
-    raw = text(name) or default
+    raw = text(name, default)
     if raw not in allowed:
         raise ConfigurationError(f"{name} must be one of {', '.join(allowed)}, not {raw!r}.")
     return raw
@@ -53,9 +56,9 @@ def one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
 
 def database(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
     """A Django DATABASES entry from postgresql://user:password@host:port/name?sslmode=…"""
+    if _scheme(url) not in {"postgresql", "postgres"}:
+        raise ConfigurationError(f"{name} must begin with postgresql://, not {_scheme(url)}://.")
     parts = _split(url, name)
-    if parts.scheme not in {"postgresql", "postgres"}:
-        raise ConfigurationError(f"{name} must begin with postgresql://, not {parts.scheme}://.")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "rung",
@@ -69,12 +72,12 @@ def database(url: str, *, name: str = "DATABASE_URL") -> dict[str, object]:
 
 def valkey(url: str, *, name: str) -> str:
     """A URL that redis-py understands, for a plain server."""
-    parts = _split(url, name)
-    if parts.scheme not in _SCHEMES:
+    if _scheme(url) not in _SCHEMES:
         raise ConfigurationError(
             f"{name} must begin with valkey://, valkeys://, redis:// or rediss:// and name one plain server, "
-            f"not {parts.scheme}://."
+            f"not {_scheme(url)}://."
         )
+    parts = _split(url, name)
     return urlunsplit(parts._replace(scheme=_SCHEMES[parts.scheme]))
 
 
@@ -82,17 +85,24 @@ def valkey_database(url: str, offset: int) -> str:
     """The database `offset` places after the one that `url` names, on the same server."""
     parts = urlsplit(url)
     index = parts.path.strip("/") or "0"
-    if not index.isdigit():
-        raise ConfigurationError(f"A Valkey URL ends in the number of a database, not {index!r}.")
+    if not index.isascii() or not index.isdigit() or len(index) > _LONGEST_NUMBER:
+        raise ConfigurationError(f"VALKEY_URL must end in the number of a database, not {index!r}.")
     return urlunsplit(parts._replace(path=f"/{int(index) + offset}"))
+
+
+def _scheme(url: str) -> str:
+    """Before the rest is read: a cluster's list of hosts and ports is no URL at all, and would be refused as one."""
+    return url.partition(":")[0].lower()
 
 
 def _split(url: str, name: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - reading it is what checks it
-    except ValueError as error:
-        raise ConfigurationError(f"{name} is not a URL: {error}.") from None
+    except ValueError:  # its words would quote what stands where the port should, which may be half a password
+        raise ConfigurationError(
+            f"{name} is not a URL like scheme://user:password@host:port/name. In a password, write / as %2F, @ as %40."
+        ) from None
     return parts
 
 

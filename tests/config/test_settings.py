@@ -1,0 +1,195 @@
+"""Production starts safe or not at all; development starts with nothing set but its servers."""
+
+import json
+import os
+import re
+import runpy
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+from tests import live
+from tests.live import ROOT
+
+PRODUCTION = {"RUNG_ENV": "production", "SECRET_KEY": secrets.token_urlsafe(48), "ALLOWED_HOSTS": "rung.example"}
+SERVERS = {"DATABASE_URL": "postgresql://u:p@127.0.0.1:9/x", "VALKEY_URL": "valkey://:secret@127.0.0.1:9/4"}
+
+
+def _run(*command: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    bare = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=bare | {"RUNG_HOME": str(home)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def settings_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """config/settings.py as another process would read it, with this environment and nothing else."""
+
+    def read(**environment: str) -> dict[str, Any]:
+        for name in ("RUNG_ENV", "SECRET_KEY", "DATABASE_URL", "VALKEY_URL", *environment):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"RUNG_HOME": str(tmp_path), **environment}.items():
+            monkeypatch.setenv(name, value)
+        return runpy.run_path(str(ROOT / "config/settings.py"))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({"SECRET_KEY": ""}, "rung: In production SECRET_KEY must be set: there is no default for a secret."),
+        ({"ALLOWED_HOSTS": " "}, "rung: In production ALLOWED_HOSTS must be set"),
+        ({"DEBUG": "1"}, "rung: DEBUG must be off in production"),
+    ],
+)
+def test_production_refuses_to_start_in_one_sentence(
+    tmp_path: Path, environment: dict[str, str], sentence: str
+) -> None:
+    done = _run("manage.py", "check", home=tmp_path, **(SERVERS | PRODUCTION | environment))
+    assert done.returncode == 1
+    assert done.stderr.startswith(sentence), done.stderr
+    assert len(done.stderr.splitlines()) == 1, "a traceback instead of a sentence"
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        (
+            PRODUCTION | {"SECRET_KEY": "", "ALLOWED_HOSTS": ""},
+            "In production SECRET_KEY and ALLOWED_HOSTS must be set",
+        ),
+        (PRODUCTION | {"RUNG_ENV": "prod"}, "RUNG_ENV must be one of development, production, not 'prod'."),
+        (PRODUCTION | {"BROKER_URL": "valkey+cluster://a:1,b:2"}, "BROKER_URL must begin with valkey://"),
+        (PRODUCTION | {"CHANNELS_URL": "valkey+cluster://a:1,b:2"}, "CHANNELS_URL must begin with valkey://"),
+        (PRODUCTION | {"CACHE_URL": "valkey+cluster://a:1,b:2"}, "CACHE_URL must begin with valkey://"),
+        (PRODUCTION | {"DATABASE_URL": ""}, "There is no database: start `make up`, or set DATABASE_URL."),
+        (PRODUCTION | {"VALKEY_URL": ""}, "There is no Valkey: start `make up`, or set VALKEY_URL."),
+        ({"RUNG_ENV": "development"}, "There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY."),
+    ],
+)
+def test_what_cannot_work_is_refused_at_start(
+    settings_with: Callable[..., dict[str, Any]], environment: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(Exception, match=re.escape(sentence)) as refused:
+        settings_with(**(SERVERS | environment))
+    assert type(refused.value).__name__ == "ConfigurationError"
+
+
+def test_the_web_process_refuses_in_the_same_words(tmp_path: Path) -> None:
+    done = _run("-m", "config.web", home=tmp_path, **(SERVERS | PRODUCTION | {"SECRET_KEY": ""}))
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert done.stderr.startswith("rung: In production SECRET_KEY must be set")
+
+
+def test_production_with_all_it_needs_passes_djangos_own_deployment_checks(tmp_path: Path) -> None:
+    done = _run("manage.py", "check", "--deploy", "--fail-level", "ERROR", home=tmp_path, **(SERVERS | PRODUCTION))
+    assert done.returncode == 0, done.stderr
+    warned = {word for word in done.stderr.replace("(", " ").replace(")", " ").split() if word.startswith("security.W")}
+    assert warned <= {"security.W021"}, "only the browsers' preload list is left to the operator"
+
+
+def test_each_store_has_a_database_of_its_own_on_the_one_server_that_is_named(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    shown = settings_with(**(SERVERS | PRODUCTION))
+    at = "redis://:secret@127.0.0.1:9"
+    assert [shown[name] for name in ("VALKEY_URL", "BROKER_URL", "CHANNELS_URL", "CACHE_URL")] == [
+        f"{at}/4",
+        f"{at}/5",
+        f"{at}/6",
+        f"{at}/7",
+    ]
+
+
+def test_a_store_that_is_named_is_used(settings_with: Callable[..., dict[str, Any]]) -> None:
+    shown = settings_with(**(SERVERS | PRODUCTION | {"CACHE_URL": "valkeys://cache.example:6380/2"}))
+    assert shown["CACHE_URL"] == "rediss://cache.example:6380/2"
+
+
+def test_production_is_safe_without_being_told_and_stays_so_when_told_nothing(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    shown = settings_with(**(SERVERS | PRODUCTION | {"RUNG_HTTPS": "", "DEBUG": ""}))
+    assert shown["SECURE_SSL_REDIRECT"]
+    assert shown["SECURE_HSTS_SECONDS"] >= 31_536_000
+    assert shown["SESSION_COOKIE_SECURE"]
+    assert shown["CSRF_COOKIE_SECURE"]
+    assert shown["SESSION_COOKIE_HTTPONLY"]
+    assert not shown["DEBUG"]
+
+
+def test_development_serves_plain_http(settings_with: Callable[..., dict[str, Any]]) -> None:
+    shown = settings_with(**SERVERS, SECRET_KEY="k" * 60)
+    assert not shown["SECURE_SSL_REDIRECT"]
+    assert shown["SECURE_HSTS_SECONDS"] == 0
+    assert not shown["SESSION_COOKIE_SECURE"]
+
+
+def test_name_checks_are_named_in_the_environment(settings_with: Callable[..., dict[str, Any]]) -> None:
+    shown = settings_with(**SERVERS, SECRET_KEY="k", RUNG_NAME_CHECKS="studio.names.polite, studio.names.short")
+    assert shown["NAME_CHECKS"] == ["studio.names.polite", "studio.names.short"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_in_production_people_are_sent_to_https_with_every_header_and_probes_are_answered_to_anyone(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    _pretend_collected(home / "static")
+    environment = PRODUCTION | {"RUNG_PROXIES": "1", "RUNG_HOME": str(home)}
+    with (
+        live.web(tmp_path, **environment) as web,
+        httpx.Client(base_url=web.origin, headers={"Host": "rung.example"}) as caller,
+    ):
+        plain = caller.get("/")
+        assert (plain.status_code, plain.headers["location"]) == (301, "https://rung.example/")
+
+        page = caller.get("/", headers={"X-Forwarded-Proto": "https"})
+        assert page.status_code == 200
+        assert "max-age=31536000" in page.headers["strict-transport-security"]
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        assert "script-src 'self'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert page.headers["x-frame-options"] == "DENY"
+        assert page.headers["x-content-type-options"] == "nosniff"
+        assert page.headers["referrer-policy"] == "same-origin"
+
+        form = caller.get("/admin/login/", headers={"X-Forwarded-Proto": "https"})
+        cookie = form.headers["set-cookie"]
+        assert "Secure" in cookie
+        assert "HttpOnly" in cookie
+        assert "SameSite=Lax" in cookie
+
+        strange = {"Host": "10.0.0.7"}
+        assert caller.get("/livez", headers=strange).status_code == 200
+        assert caller.get("/readyz", headers=strange).status_code == 200
+        refused = caller.get("/v1/games", headers=strange | {"X-Forwarded-Proto": "https"})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+
+
+def _pretend_collected(folder: Path) -> None:
+    """What `collectstatic` leaves, without its minute of compressing."""
+    found = {path: path for finder in get_finders() for path, _ in finder.list([])}
+    folder.mkdir(parents=True)
+    (folder / "staticfiles.json").write_text(json.dumps({"version": "1.1", "hash": "", "paths": found}))
+
+
+@pytest.mark.django_db
+def test_the_models_and_their_migrations_say_the_same() -> None:
+    call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
