@@ -1,24 +1,33 @@
 """Structured logs: JSON in production, readable in a terminal, the request id in every line, no secret in any."""
 
+import logging
 import re
 from typing import Any
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-# an API key's secret half, any JSON web token, a password in a URL, a one-time sign-in code
+# An API key's secret half, any JSON web token, a password in a URL, a one-time sign-in code. Sought in the rendered
+# line, where a line break may be the two characters \n: none asks for a word to begin, none ends inside an escape.
 _SECRETS = (
-    (re.compile(r"\b(rung_[0-9a-z]{8}_)[0-9a-z]+"), r"\1…"),
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]*"), "eyJ…"),
-    (re.compile(r"(://[^\s:/@]*:)[^\s@/]+@"), r"\1…@"),
-    (re.compile(r"([?&](?:code|token)=)[^&\s\"']+"), r"\1…"),
+    (re.compile(r"(rung_[0-9a-z]{8}_)[0-9a-z]+"), r"\1…"),
+    (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*"), "eyJ…"),
+    (re.compile(r"(://[^\s:/@]*:)[^\s/]+@"), r"\1…@"),
+    (re.compile(r"([?&](?:code|token)=)[\w.~%+-]+"), r"\1…"),
 )
+_CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
 def without_secrets(line: str) -> str:
     for pattern, replacement in _SECRETS:
         line = pattern.sub(replacement, line)
     return line
+
+
+def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """A terminal shows what is said as it is: a line break in it would forge a line, an escape rewrite others."""
+    event["event"] = str(event["event"]).translate(_CONTROL)
+    return event
 
 
 def _redacted(logger: WrappedLogger, name: str, rendered: str | EventDict) -> str:
@@ -37,6 +46,7 @@ _SHARED: list[Processor] = [
 
 
 def configure_structlog() -> None:
+    logging.captureWarnings(capture=True)  # Python's own warnings are lines like all others
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -56,9 +66,10 @@ def dict_config(*, json: bool, level: str) -> dict[str, Any]:
         tail += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     else:
         tail += [
+            _on_one_line,
             structlog.dev.ConsoleRenderer(
                 colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
-            )
+            ),
         ]
     return {
         "version": 1,
