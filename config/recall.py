@@ -38,11 +38,20 @@ class _Changes:
         valkey.listen(channel(), on_message=self.hear, on_connected=self.hear, on_lost=self._go_deaf, until=self._stop)
 
     def hear(self) -> None:
-        self._heard += 1
-        self.epoch = self._heard
+        with self._lock:
+            self._heard += 1
+            self.epoch = self._heard
+
+    def made_here(self) -> None:
+        """A change of this process's own. To a deaf one it says nothing about what others change."""
+        with self._lock:
+            if self.epoch is not None:
+                self._heard += 1
+                self.epoch = self._heard
 
     def _go_deaf(self) -> None:
-        self.epoch = None
+        with self._lock:
+            self.epoch = None
 
 
 changes = _Changes()
@@ -82,8 +91,7 @@ class Recall(Generic[K, V]):
 
 def forget() -> None:
     """Every process forgets, this one first. A process that cannot hear it remembers nothing anyway."""
-    if changes.epoch is not None:
-        changes.hear()
+    changes.made_here()
     try:
         valkey.publish(channel(), "changed")
     except valkey.ValkeyUnavailable:
