@@ -8,7 +8,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from config import heartbeat, metrics, valkey, wire
+from config import heartbeat, logs, metrics, valkey, wire
 
 
 class Check(wire.Outgoing):
@@ -58,8 +58,15 @@ def _run(check: Callable[[], str]) -> Check:
     try:
         ok, detail = True, check()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a dependency is the answer
-        ok, detail = False, " ".join(str(error).split())[:300] or type(error).__name__
+        ok, detail = False, _what_is_wrong(error)
     return Check(ok=ok, detail=detail, ms=round((time.perf_counter() - begun) * 1000, 1))
+
+
+def _what_is_wrong(error: Exception) -> str:
+    """Our sentence, and the library's, which knows a refused connection from a wrong password."""
+    said = [" ".join(str(reason).split()) for reason in (error, error.__cause__) if reason is not None]
+    told = " ".join(sentence for sentence in dict.fromkeys(said) if sentence) or type(error).__name__
+    return logs.without_secrets(told)[:300]
 
 
 def readiness() -> Readiness:
