@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import structlog
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from config import errors, health, problem
 from config.request_context import current
@@ -33,7 +33,18 @@ class HealthMiddleware:
         if probe is None:
             return self.get_response(request)
         current().route = request.path
+        if request.method not in {"GET", "HEAD"}:
+            return _refused(405, allow="GET, HEAD")
         return probe(request)
+
+
+def _refused(status: int, *, allow: str | None = None) -> HttpResponse:
+    error, sentence = _BY_STATUS.get(status, (errors.InvalidRequest, ""))
+    told = problem.response_to(error(sentence))
+    told.status_code = status
+    if allow is not None:
+        told["Allow"] = allow
+    return told
 
 
 class ProblemMiddleware:
@@ -48,12 +59,7 @@ class ProblemMiddleware:
             return response
         if response.get("Content-Type", "").startswith(problem.CONTENT_TYPE):
             return response
-        error, sentence = _BY_STATUS.get(response.status_code, (errors.InvalidRequest, ""))
-        told = problem.response_to(error(sentence))
-        told.status_code = response.status_code
-        if "Allow" in response:
-            told["Allow"] = response["Allow"]
-        return told
+        return _refused(response.status_code, allow=response.get("Allow"))
 
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
         if request.resolver_match is not None:

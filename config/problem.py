@@ -3,7 +3,6 @@
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
-from rest_framework.response import Response
 
 from config import errors, wire
 from config.request_context import current
@@ -61,14 +60,13 @@ def domain_error(raised: Exception) -> errors.DomainError | None:  # noqa: PLR09
     return None
 
 
-def drf_handler(raised: Exception, context: dict[str, object]) -> Response | None:
-    """DRF's EXCEPTION_HANDLER; None lets a defect rise to `server_error`, logged with its traceback."""
+def drf_handler(raised: Exception, context: dict[str, object]) -> HttpResponse | None:
+    """DRF's EXCEPTION_HANDLER; None lets a defect rise to `server_error`, logged with its traceback.
+
+    Not a DRF Response: a view that renders templates would look for one of the error.
+    """
     error = domain_error(raised)
-    if error is None:
-        return None
-    response = Response(status=error.status, content_type=CONTENT_TYPE, headers=headers_of(error))
-    response.data = body_of(error)
-    return response
+    return None if error is None else response_to(error)
 
 
 def wants_problem(request: HttpRequest) -> bool:
