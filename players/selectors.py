@@ -48,9 +48,14 @@ def player_export(*, game: GameRecord, player: Player, caller: Caller) -> Player
         player=player_profile(player),
         created_at=player.created_at,
         last_seen_at=player.last_seen_at,
-        bans=[
-            PlayerBan(kind=ban.kind, starts_at=ban.starts_at, ends_at=ban.ends_at, reason=ban.reason) for ban in bans
-        ],
+        tokens_valid_from=player.tokens_valid_from,
+        bans=[_ban(ban) for ban in bans],
+    )
+
+
+def _ban(ban: Ban) -> PlayerBan:
+    return PlayerBan(
+        kind=ban.kind, starts_at=ban.starts_at, ends_at=ban.ends_at, reason=ban.reason, created_at=ban.created_at
     )
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.db import IntegrityError, transaction
 from django.utils.module_loading import import_string
 from msgspec import UNSET
 
-from config.errors import InvalidRequest
+from config.errors import InvalidRequest, Unavailable
 from config.recall import forget_after_commit
 from players import countries, names
 from players.keys import new_key
@@ -18,6 +21,9 @@ from players.scopes import Scope
 from players.selectors import player_get
 from players.signals import player_changed, player_erased
 from players.wire import PlayerUpsert
+
+_TRIES = 5
+_address_is_valid = URLValidator(schemes=["https"])
 
 
 def key_create(
@@ -46,11 +52,8 @@ def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at:
     """The player as wanted, and whether it is new."""
     fields = _checked(player_id, wanted, game)
     with transaction.atomic():
-        player, made = Player.objects.select_for_update(of=("self",)).get_or_create(
-            game_id=game.pk,
-            player_id=player_id,
-            defaults={"display_name": default_name(player_id), **fields, "last_seen_at": at},
-        )
+        first = {"display_name": default_name(player_id), **fields, "last_seen_at": at}
+        player, made = _locked_or_new(game=game, player_id=player_id, first=first)
         if not made:
             before = {name: getattr(player, name) for name, value in fields.items() if getattr(player, name) != value}
             for name in before:
@@ -60,6 +63,16 @@ def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at:
             if before:
                 player_changed.send(sender=Player, player=player, before=before)
     return player, made
+
+
+def _locked_or_new(*, game: GameRecord, player_id: str, first: dict[str, Any]) -> tuple[Player, bool]:
+    players = Player.objects.select_for_update()
+    for _ in range(_TRIES):
+        try:
+            return players.get_or_create(game_id=game.pk, player_id=player_id, defaults=first)
+        except IntegrityError:  # made by another meanwhile, and erased before it could be read
+            continue
+    raise Unavailable("The player is being made and erased again and again.", retry_after=1)
 
 
 def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
@@ -77,7 +90,9 @@ def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
 
 
 def player_revoke_tokens(*, player: Player, at: datetime) -> None:
-    """Every token of the player made before `at` is refused from now on."""
+    """Every token of the player made before `at` is refused from now on. Tokens know whole seconds, so one made later
+    in the same second is refused as well: better a new one too few than an old one too many.
+    """
     player.tokens_valid_from = at
     player.save(update_fields=["tokens_valid_from"])
     forget_after_commit()
@@ -126,4 +141,8 @@ def _moderated(raw: str, game: str) -> str:
 def _web_address(raw: str) -> str:
     if not raw.isascii() or not raw.isprintable() or any(character in raw for character in " \"'<>\\^`{|}"):
         raise ValueError("An avatar's address is plain ASCII without spaces or quotes.")
+    try:
+        _address_is_valid(raw)  # as the admin's form does, which could not save the player otherwise
+    except ValidationError:
+        raise ValueError("An avatar's address is a whole one, like https://cdn.example.com/nova.png.") from None
     return raw

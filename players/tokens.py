@@ -43,6 +43,9 @@ def player_claims(token: str, *, secret: str, now: datetime) -> PlayerClaims:
     issued = _instant(claims, "iat")
     if issued is not None and issued > now + CLOCK_SKEW:
         raise TokenRefused("The token is from the future.")
+    begins = _instant(claims, "nbf")
+    if begins is not None and begins > now + CLOCK_SKEW:
+        raise TokenRefused("The token is not valid yet.")
     try:
         player_id = check_player_id(claims["sub"])
     except (KeyError, TypeError, ValueError):

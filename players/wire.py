@@ -45,6 +45,7 @@ class PlayerBan(Outgoing):
     starts_at: Instant
     ends_at: Instant | None
     reason: str
+    created_at: Instant
 
 
 class PlayerExport(Outgoing):
@@ -54,4 +55,5 @@ class PlayerExport(Outgoing):
     player: PlayerProfile
     created_at: Instant
     last_seen_at: Instant | None
+    tokens_valid_from: Instant | None
     bans: list[PlayerBan]
