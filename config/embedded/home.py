@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from config.embedded.errors import CannotStart
 from config.embedded.preflight import already_running
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
+LOCK_SECONDS = 1.0
 SECRET_NAMES = ("secret_key", "postgres_password", "valkey_password")
 
 
@@ -70,10 +72,8 @@ class Home:
         self.make()
         descriptor = os.open(self.path / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise CannotStart(already_running(os.read(descriptor, 1000).decode())) from error
+            if not _flock_within(descriptor, LOCK_SECONDS):
+                raise CannotStart(already_running(os.read(descriptor, 1000).decode()))
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "port": port}).encode(), 0)
             yield
@@ -107,3 +107,17 @@ class Home:
             unfinished.replace(self.path / file)
         except OSError as error:
             raise CannotStart(f"{self.path / file} cannot be written: {error.strerror}.") from error
+
+
+def _flock_within(descriptor: int, seconds: float) -> bool:
+    """A killed holder keeps its lock for the moment that the kernel needs to take it apart."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        else:
+            return True

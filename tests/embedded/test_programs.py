@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from tests.embedded.processes_of import wait_until
 
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEP
-PARENT = f"""
+PARENT = """
 import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", {SLEEP!r}])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)
 child.wait()
 """
@@ -110,7 +111,8 @@ def test_a_program_that_is_not_there_is_one_sentence(home: Home) -> None:
 
 
 def test_what_a_killed_supervisor_left_is_ended_by_the_next(home: Home) -> None:
-    running = spawn(python(DEAF, home=home, patience=0.2))
+    deaf = replace(python(DEAF, home=home, patience=0.2), env={})
+    running = spawn(deaf)
     first_line(running)
     record_write(home, running)
     assert records_heal(home, pause=time.sleep) == ["some"]

@@ -6,7 +6,6 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +30,12 @@ from config.embedded.servers import embedded_servers
 with embedded_servers(Path(sys.argv[1]), durable=True) as servers:
     print(servers.database_url, servers.valkey_url, flush=True)
     time.sleep(600)
+"""
+
+BUSY = """
+import sys, psycopg
+with psycopg.connect(sys.argv[1], options="-c statement_timeout=60s") as connection:
+    connection.execute("SELECT count(*) FROM generate_series(1, 1e12)")
 """
 
 
@@ -173,21 +178,25 @@ def test_a_living_server_is_respected(tmp_path: Path) -> None:
 
 def test_a_backend_at_work_does_not_keep_a_new_server_out(tmp_path: Path) -> None:
     """It only notices that its server was killed when its query ends."""
-    with held_by_another_process(tmp_path) as (servers, holder), psycopg.connect(servers.database_url) as connection:
-        busy = threading.Thread(target=lambda: _fails(connection, "SELECT count(*) FROM generate_series(1, 1e12)"))
-        busy.start()
-        time.sleep(0.5)
-        for pid in (holder.pid, int((tmp_path / "postgres" / "postmaster.pid").read_text().split()[0])):
+    with held_by_another_process(tmp_path) as (servers, holder), busy_client(servers.database_url):
+        for pid in (int((tmp_path / "postgres" / "postmaster.pid").read_text().split()[0]), holder.pid):
             os.kill(pid, signal.SIGKILL)
-        with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as other:
-            assert other.execute("SELECT 1").fetchone() == (1,)
-        busy.join(timeout=10)
-        assert not busy.is_alive()
+        holder.wait(timeout=10)
+        with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def _fails(connection: "psycopg.Connection[tuple[object, ...]]", query: str) -> None:
-    with pytest.raises(psycopg.OperationalError):
-        connection.execute(query)
+@contextmanager
+def busy_client(url: str) -> Iterator[None]:
+    client = subprocess.Popen([sys.executable, "-c", BUSY, url], stderr=subprocess.DEVNULL)
+    try:
+        with psycopg.connect(url, autocommit=True) as watcher:
+            busy = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '%1e12)' AND pid <> pg_backend_pid()"
+            wait_until(lambda: watcher.execute(busy).fetchone() == (True,))
+        yield
+    finally:
+        client.kill()
+        client.wait(timeout=10)
 
 
 def test_a_remembered_port_that_is_taken_by_now_gives_way_to_another(tmp_path: Path) -> None:
