@@ -44,6 +44,8 @@ class Door:
             if _declared_length(scope) > self.max_body:
                 raise _TooLarge  # noqa: TRY301 - one place answers it
             await self.inner(scope, _Bounded(receive, self.max_body), answer)
+            # nothing said: the body broke off, by the caller's going away or by chunks that make no sense
+            await answer.problem(errors.InvalidRequest("The body ended before it was whole."))
         except _TooLarge:
             await answer.problem(errors.PayloadTooLarge(f"A body may have {self.max_body:,} bytes at most."))
         except Exception:
@@ -123,5 +125,6 @@ def _record(scope: Any, context: RequestContext, status: int, seconds: float) ->
     metrics.REQUESTS.labels(method, context.route, status).inc()
     metrics.SECONDS.labels(method, context.route).observe(seconds)
     say = log.debug if context.route in _QUIET else log.info
-    path = quote(scope["path"][:200])  # the query may hold secrets, and raw line breaks would forge lines
+    # the query may hold secrets, and raw line breaks would forge lines
+    path = quote(scope["path"][:200], errors="replace")
     say("request", method=method, path=path, status=status, ms=round(seconds * 1000, 1))

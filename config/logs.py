@@ -88,6 +88,7 @@ def dict_config(*, json: bool, level: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "propagate": True},
             # a caller's mistake is in our own request line already; a defect is logged once, with its traceback
             "django.request": {"handlers": [], "propagate": True, "level": "ERROR"},
+            "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise; else any stranger orders tracebacks
             # a line for each tick and each doorbell says nothing; what fails is told
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},

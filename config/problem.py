@@ -50,7 +50,7 @@ def domain_error(raised: Exception) -> errors.DomainError | None:  # noqa: PLR09
         case drf.NotAuthenticated() | drf.AuthenticationFailed():
             return errors.Unauthenticated(str(raised.detail))
         case drf.MethodNotAllowed():
-            return errors.MethodNotAllowed(str(raised.detail))
+            return errors.MethodNotAllowed("This address does not take that method.")
         case drf.UnsupportedMediaType():
             return errors.UnsupportedMediaType(str(raised.detail))
         case RequestDataTooBig():

@@ -53,6 +53,8 @@ def decode(body: bytes, to: type[T]) -> T:
         raise _refusal(error) from None
     except msgspec.DecodeError as error:
         raise InvalidRequest(f"The body is not JSON: {error}.") from None
+    except UnicodeDecodeError:  # msgspec lets it through as it is
+        raise InvalidRequest("The body is not JSON: it is not UTF-8.") from None
     except RecursionError:
         raise InvalidRequest("The body is nested too deeply.") from None
 

@@ -1,0 +1,127 @@
+"""The outermost layer: what it adds to every answer, what it lets no further, what it says when all else failed."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from config.door import Door
+
+MOST = 10
+Inner = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+async def _read(receive: Any) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message["body"]
+        if not message["more_body"]:
+            return body
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    body = await _read(receive)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def silent(scope: Any, receive: Any, send: Any) -> None:
+    pass
+
+
+async def broken(scope: Any, receive: Any, send: Any) -> None:
+    raise RuntimeError("the password is hunter2")
+
+
+async def broken_half_way(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    raise RuntimeError
+
+
+def _ask(inner: Inner, *pieces: bytes, **scope: Any) -> list[dict[str, Any]]:
+    """What is sent to a caller that sends these pieces."""
+    waiting = list(pieces or (b"",))
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> Any:
+        piece = waiting.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(waiting)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    whole = {"type": "http", "method": "GET", "path": "/v1/games", "headers": [], **scope}
+    async_to_sync(Door(inner, max_body=MOST))(whole, receive, send)  # type: ignore[arg-type]
+    return sent
+
+
+def _headers(sent: list[dict[str, Any]]) -> dict[bytes, bytes]:
+    return dict(sent[0]["headers"])
+
+
+def _told(sent: list[dict[str, Any]]) -> tuple[int, str]:
+    problem = json.loads(sent[1]["body"])
+    assert _headers(sent)[b"content-type"] == b"application/problem+json"
+    assert _headers(sent)[b"content-length"] == str(len(sent[1]["body"])).encode()
+    assert _headers(sent)[b"x-request-id"].decode() == problem["request_id"]
+    assert problem["status"] == sent[0]["status"]
+    return sent[0]["status"], problem["code"]
+
+
+def test_an_answer_passes_with_a_request_id_added() -> None:
+    sent = _ask(echo, b"hello")
+    assert (sent[0]["status"], sent[1]["body"]) == (200, b"hello")
+    assert len(_headers(sent)[b"x-request-id"]) == 32
+
+
+@pytest.mark.parametrize("offered", [b"a\r\nSet-Cookie: b", b"a\nb", b"\xff", b"a\x00", b" a", b"a" * 65, b"a\n"])
+def test_an_id_that_could_break_a_header_or_a_log_line_is_replaced(offered: bytes) -> None:
+    assert _headers(_ask(echo, headers=[(b"x-request-id", offered)]))[b"x-request-id"] != offered
+
+
+def test_a_body_of_the_most_that_is_allowed_passes() -> None:
+    assert _ask(echo, b"12345", b"67890")[1]["body"] == b"1234567890"
+
+
+def test_a_longer_body_is_too_large_be_it_declared_or_not() -> None:
+    assert _told(_ask(echo, b"12345", b"678901")) == (413, "payload_too_large")
+    assert _told(_ask(echo, headers=[(b"content-length", b"11")])) == (413, "payload_too_large")
+
+
+@pytest.mark.parametrize("declared", [b"", b"-1", b"1e9", b"0x10", b"\xb2", b"9" * 5000])
+def test_a_length_that_is_no_length_is_not_believed(declared: bytes) -> None:
+    assert _ask(echo, b"hello", headers=[(b"content-length", declared)])[0]["status"] == 200
+
+
+def test_a_failure_of_ours_is_told_without_its_cause() -> None:
+    sent = _ask(broken)
+    assert _told(sent) == (500, "internal_error")
+    assert b"hunter2" not in sent[1]["body"]
+
+
+def test_an_answer_that_has_begun_is_not_begun_again() -> None:
+    assert [message["type"] for message in _ask(broken_half_way)] == ["http.response.start"]
+
+
+def test_a_request_that_nobody_answers_is_answered_as_broken_off() -> None:
+    assert _told(_ask(silent)) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\x85", "\u2028", "\x1b[2J", "\ud800"])
+def test_the_log_has_one_line_for_a_request_whatever_its_path(
+    line_break: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="rung.request"):
+        _ask(echo, path=f"/v1/{line_break}FORGED", method=f"GET{line_break}")
+    (record,) = caplog.records
+    assert line_break not in str(record.msg)
+
+
+def test_a_path_without_end_is_cut_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="rung.request"):
+        _ask(echo, path="/" + "a" * 100_000)
+    assert len(str(caplog.records[0].msg)) < 1000
