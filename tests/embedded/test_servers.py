@@ -19,6 +19,8 @@ from config.embedded.errors import CannotStart
 from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.ports import free_port
 from config.embedded.postgres import Postgres, clear_the_way
+from config.embedded.programs import Program, spawn
+from config.embedded.records import record_write
 from config.embedded.servers import ServerUrls, embedded_servers
 from config.embedded.stopping import Stopping
 from tests.embedded.processes_of import processes_of, wait_until
@@ -120,6 +122,14 @@ def test_a_start_right_after_the_kill_waits_for_the_old_servers_to_end(tmp_path:
         holder.wait(timeout=10)
         with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_an_earlier_holder_left_running_is_ended_first(tmp_path: Path) -> None:
+    sleeper = Program("valkey", ("/bin/sleep", "600"), folder=tmp_path)
+    left_behind = spawn(sleeper, output=subprocess.DEVNULL)
+    record_write(make_home(tmp_path), left_behind)
+    with embedded_servers(tmp_path):
+        assert left_behind.popen.wait(timeout=10) == -signal.SIGTERM
 
 
 def test_a_crash_of_everything_at_once_keeps_what_was_committed(tmp_path: Path) -> None:
