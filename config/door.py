@@ -1,6 +1,7 @@
 """The outermost ASGI layer: gives each request its id, bounds its body, counts and logs its answer."""
 
 import time
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from config.request_context import RequestContext, begin, new_request_id
 
 log = structlog.get_logger("rung.request")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_INTERNAL_ERROR = 1011  # the WebSocket close code
 _QUIET = ("/livez", "/readyz", "/metrics", "/static")
 
 
@@ -31,9 +33,17 @@ class Door:
         context = begin(new_request_id(_header(scope, b"x-request-id")))
         if scope["type"] == "websocket":
             metrics.SOCKETS.inc()
-            await self.inner(scope, receive, send)
+            await self._hold(scope, receive, send)
             return
         await self._serve(scope, receive, send, context)
+
+    async def _hold(self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        try:
+            await self.inner(scope, receive, send)
+        except Exception:
+            log.exception("socket_failed")
+            with suppress(Exception):  # it may be closed already
+                await send({"type": "websocket.close", "code": _INTERNAL_ERROR, "reason": ""})
 
     async def _serve(
         self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable, context: RequestContext

@@ -80,3 +80,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _say(self, message: dict[str, Any]) -> None:
         await self.send(text_data=wire.encode(message).decode())
+
+
+class NoSuchSocket(AsyncWebsocketConsumer):
+    """Every other address: refused before it is opened, where Channels would raise for whoever tries doors."""
+
+    async def connect(self) -> None:
+        await self.close()

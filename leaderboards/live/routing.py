@@ -1,5 +1,5 @@
-from django.urls import path
+from django.urls import path, re_path
 
-from leaderboards.live.consumers import LiveConsumer
+from leaderboards.live.consumers import LiveConsumer, NoSuchSocket
 
-websocket_urlpatterns = [path("ws", LiveConsumer.as_asgi())]
+websocket_urlpatterns = [path("ws", LiveConsumer.as_asgi()), re_path("", NoSuchSocket.as_asgi())]
