@@ -15,6 +15,7 @@ _SECRETS = (
     (re.compile(r"(://[^\s:/@]*:)[^\s/]+@"), r"\1…@"),
     (re.compile(r"([?&](?:code|token)=)[\w.~%+-]+"), r"\1…"),
 )
+_GOES_ON = "\n    | "
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
@@ -25,8 +26,10 @@ def without_secrets(line: str) -> str:
 
 
 def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
-    """A terminal shows what is said as it is: a line break in it would forge a line, an escape rewrite others."""
-    event["event"] = str(event["event"]).translate(_CONTROL)
+    """A terminal shows what is said as it is: a line break in it would forge a line, an escape rewrite others. Lines
+    that go on are marked, for some libraries say whole tracebacks.
+    """
+    event["event"] = _GOES_ON.join(line.translate(_CONTROL) for line in str(event["event"]).split("\n"))
     return event
 
 
