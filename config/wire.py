@@ -61,6 +61,8 @@ def decode(body: bytes, to: type[T]) -> T:
 
 def convert(value: object, to: type[T]) -> T:
     """The same for what was parsed already (a TOML file)."""
+    if _holds_nul(value):
+        raise InvalidRequest("The character U+0000 is not allowed anywhere.")
     try:
         return msgspec.convert(value, to)
     except msgspec.ValidationError as error:
@@ -113,6 +115,14 @@ def _replaced(schema: Any) -> Any:
 
 def _no_schema(wire_type: type) -> dict[str, Any]:
     raise NotImplementedError(f"{wire_type} has no JSON schema")
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_nul(key) or _holds_nul(part) for key, part in value.items())
+    if isinstance(value, list):
+        return any(_holds_nul(part) for part in value)
+    return isinstance(value, str) and "\0" in value
 
 
 def _refusal(error: msgspec.ValidationError) -> InvalidRequest:

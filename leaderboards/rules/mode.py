@@ -71,6 +71,7 @@ def examine(rules: ModeRules) -> Findings:
     _examine_dimensions(rules, found)
     _examine_value_bounds(rules, found)
     if not found.errors:
+        _examine_idle(rules, found)
         _examine_ties(rules, found)
     return found
 
@@ -85,11 +86,9 @@ def _examine_range(rules: ModeRules, found: Findings) -> None:
         found.wrong("min_score" if low is None else "max_score", "Give both min_score and max_score, or neither.")
     elif low is not None and high is not None and low >= high:
         found.wrong("max_score", "max_score must be greater than min_score.")
-    if rules.max_total is None:
+    if rules.max_total is None or rules.aggregation != "sum":
         return
-    if rules.aggregation != "sum":
-        found.wrong("max_total", 'max_total bounds a total, so it needs aggregation = "sum".')
-    elif low is None or low < 0:
+    if low is None or low < 0:
         found.wrong("max_total", "A bounded total needs a min_score of 0 or more: it must not sink without end.")
     elif rules.max_total < (high or 0):
         found.wrong("max_total", "max_total must not be less than max_score.")
@@ -127,8 +126,8 @@ def _examine_value_bounds(rules: ModeRules, found: Findings) -> None:
     for scope, bounds in rules.bounds.items():
         dimension, _, value = scope.partition(":")
         where = f"bounds.{scope}"
-        if dimension in PLAYERS_OWN or dimension not in rules.dimensions:
-            found.wrong(where, "Bounds are for a value of a declared dimension that comes with the submission.")
+        if dimension in PLAYERS_OWN or not _DIMENSION.fullmatch(dimension):
+            found.wrong(where, "Bounds are for a value of a dimension that comes with the submission.")
         elif not _VALUE.fullmatch(value):
             found.wrong(where, 'Name a value: "level:7".')
         if bounds.low is None and bounds.high is None:
@@ -145,6 +144,16 @@ def _examine_tighter(rules: ModeRules, bounds: Bounds, where: str, found: Findin
         bounds.high is not None and rules.max_score is not None and bounds.high > rules.max_score
     ):
         found.wrong(where, "Bounds of a value may be tighter than the mode's, not wider.")
+
+
+def _examine_idle(rules: ModeRules, found: Findings) -> None:
+    """What is declared and never comes into play: kept, because a later change may give it a meaning."""
+    if rules.max_total is not None and rules.aggregation != "sum":
+        found.warnings.append('max_total has no effect: it bounds a total, which only aggregation = "sum" has.')
+    for scope in rules.bounds:
+        dimension = scope.partition(":")[0]
+        if dimension not in rules.dimensions:
+            found.warnings.append(f"The bounds of {scope} have no effect: {dimension!r} is not one of the dimensions.")
 
 
 def _examine_ties(rules: ModeRules, found: Findings) -> None:

@@ -7,12 +7,12 @@ from django.db import transaction
 from config import wire
 from config.errors import DomainError, InvalidRequest
 from leaderboards.services.modes import Change, game_declare, mode_declare
-from leaderboards.wire import ConfigFile
+from leaderboards.wire import ConfigFile, ModeDeclaration
 
 
 def config_apply(*, declared: dict[str, Any], dry_run: bool = False) -> list[Change]:
     """What each declaration did, or would do. Anything wrong refuses the whole file."""
-    file = wire.convert(declared, ConfigFile)
+    file = _read(declared)
     changes: list[Change] = []
     with transaction.atomic():
         for game_slug, game_wanted in file.games.items():
@@ -25,3 +25,25 @@ def config_apply(*, declared: dict[str, Any], dry_run: bool = False) -> list[Cha
                     raise InvalidRequest(f"games.{game_slug}.modes.{mode_slug}: {error.detail}") from error
         transaction.set_rollback(dry_run)
     return changes
+
+
+def _read(declared: dict[str, Any]) -> ConfigFile:
+    try:
+        return wire.convert(declared, ConfigFile)
+    except InvalidRequest:
+        _find_wrong_mode(declared)
+        raise
+
+
+def _find_wrong_mode(declared: dict[str, Any]) -> None:
+    """The refusal of a whole file says "games[...].modes[...]"; read one by one, the mode can be named."""
+    for game_slug, game in _tables(declared.get("games")):
+        for mode_slug, mode in _tables(game.get("modes")):
+            try:
+                wire.convert(mode, ModeDeclaration)
+            except InvalidRequest as error:
+                raise InvalidRequest(f"games.{game_slug}.modes.{mode_slug}: {error.detail}") from error
+
+
+def _tables(value: object) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, part) for name, part in value.items() if isinstance(part, dict)] if isinstance(value, dict) else []

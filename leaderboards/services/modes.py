@@ -15,6 +15,7 @@ from leaderboards.wire import GameDeclaration, ModeDeclaration
 from players.models import SLUG, SLUG_RULE, Game
 
 _WORDS = ("title", "description", "active")
+_SCORES = ("min_score", "max_score", "max_total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,12 @@ class Change:
 
 def game_declare(*, slug: str, wanted: GameDeclaration) -> tuple[Game, Change]:
     _check_slug(slug, "game")
+    values = {"title": wanted.title or _title(slug), "public": wanted.public}
     with transaction.atomic():
-        game = Game.objects.select_for_update().filter(slug=slug).first()
-        made = game is None
-        game = game or Game(slug=slug)
-        fields = _assign(game, {"title": wanted.title or _title(slug), "public": wanted.public}, made=made)
-        if fields:
+        # not first looked for and then made: two that declare it at once must not clash
+        game, made = Game.objects.select_for_update(no_key=True).get_or_create(slug=slug, defaults=values)
+        fields = _assign(game, values, made=made)
+        if fields and not made:
             game.save()
     return game, Change(f"game {slug}", _outcome(made, fields), fields)
 
@@ -47,9 +48,11 @@ def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration) -> tuple[Mod
     if found.errors:
         raise refusal(found)
     with transaction.atomic():
+        Game.objects.select_for_update(no_key=True).get(pk=game.pk)  # two that declare it at once take turns
         mode = Mode.objects.select_for_update(of=("self",)).filter(game=game, slug=slug).first()
         made = mode is None
         mode = mode or Mode(game=game, slug=slug)
+        decimals = mode.decimals
         if mode.first_score_at is not None:
             _refuse_locked(mode.rules, rules)
         values = {name: getattr(wanted, name) for name in _WORDS} | _columns(rules)
@@ -57,7 +60,8 @@ def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration) -> tuple[Mod
         fields = _assign(mode, values, made=made)
         if fields:
             mode.save()
-    return mode, Change(f"mode {game.slug}/{slug}", _outcome(made, fields), fields, tuple(found.warnings))
+    told = {name: (_told(name, was, decimals), _told(name, is_, rules.decimals)) for name, (was, is_) in fields.items()}
+    return mode, Change(f"mode {game.slug}/{slug}", _outcome(made, fields), told, tuple(found.warnings))
 
 
 def rules_of(wanted: ModeDeclaration) -> ModeRules:
@@ -72,7 +76,7 @@ def rules_of(wanted: ModeDeclaration) -> ModeRules:
             return None
 
     values = {name: getattr(wanted, name) for name in RULES}
-    for name in ("min_score", "max_score", "max_total"):
+    for name in _SCORES:
         values[name] = scaled(name, values[name])
     values["bounds"] = {
         scope: Bounds(
@@ -108,6 +112,19 @@ def _assign(row: Game | Mode, values: dict[str, Any], *, made: bool) -> dict[str
     for name, (_, value) in fields.items():
         setattr(row, name, value)
     return fields
+
+
+def _told(name: str, value: Any, decimals: int) -> object:
+    """Scores as whoever declares them writes them, not as they are stored."""
+    if name in _SCORES:
+        return None if value is None else encoding.unscale(value, decimals)
+    if name != "bounds" or value is None:
+        return value
+    names = {"low": "min_score", "high": "max_score"}
+    return {
+        scope: {names[side]: _told(names[side], score, decimals) for side, score in sides.items()}
+        for scope, sides in value.items()
+    }
 
 
 def _refuse_locked(before: ModeRules, after: ModeRules) -> None:

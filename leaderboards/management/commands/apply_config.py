@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config import wire
 from config.errors import DomainError
 from leaderboards.services.config_file import config_apply
 from leaderboards.services.modes import Change
@@ -40,6 +41,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{change.outcome:<9} {change.what}")
         if change.outcome == "changed":
             for name, (before, after) in change.fields.items():
-                self.stdout.write(f"            {name}: {before!r} → {after!r}")
+                self.stdout.write(f"            {name}: {_text(before)} → {_text(after)}")
         for warning in change.warnings:
             self.stderr.write(f"warning   {change.what}: {warning}")
+
+
+def _text(value: object) -> str:
+    """Nearly as in the file, and exact."""
+    return wire.encode(value).decode()
