@@ -24,7 +24,7 @@ test: .venv/installed-dev ## Run every test on real servers, from nothing
 check: .venv/installed-dev ## Tests, linters, types, import contracts, migrations
 	$(bin) -m ruff check .
 	$(bin) -m ruff format --check .
-	find templates -name '*.html' -print0 | xargs -0 $(bin) -m djade --target-version 5.2 --check
+	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --target-version 5.2 --check
 	$(offline) $(bin) -m mypy
 	$(bin) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 	$(offline) $(bin) manage.py makemigrations --check --dry-run
@@ -36,7 +36,7 @@ bench: .venv/installed-dev ## Measure; the last line of output is one JSON objec
 format: .venv/installed-dev ## Format Python and templates
 	$(bin) -m ruff check --fix .
 	$(bin) -m ruff format .
-	find templates -name '*.html' -print0 | xargs -0 $(bin) -m djade --target-version 5.2
+	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --target-version 5.2
 
 lock: ## Pin every dependency again, with hashes (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
