@@ -1,29 +1,110 @@
 """The admin of modes."""
 
+import json
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
 from leaderboards.models import RULES, Mode
 from leaderboards.rules.mode import LOCKED, examine
+from leaderboards.rules.windows import Kind
+
+
+class BoundsField(forms.JSONField):
+    """JSON can be wrong in more ways than JSONField knows of: numbers of thousands of digits, brackets without end,
+    halves of characters that no page can show.
+    """
+
+    def to_python(self, value: Any) -> Any:
+        if not value:
+            return {}
+        try:
+            return _showable(super().to_python(value))
+        except (ValueError, RecursionError):
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return _showable(super().bound_data(data, initial))
+        except (ValueError, RecursionError):
+            return InvalidJSONInput(data)
+
+
+def _showable(parsed: Any) -> Any:
+    json.dumps(parsed, ensure_ascii=False).encode()
+    return parsed
+
+
+class ModeForm(forms.ModelForm):
+    """Choices in words, for people who have not read the contract."""
+
+    aggregation = forms.ChoiceField(
+        choices=[("best", "best: the best score counts"), ("sum", "sum: scores add up"), ("latest", "latest: the last")]
+    )
+    order = forms.ChoiceField(choices=[("desc", "higher is better"), ("asc", "lower is better (lap times)")])
+    windows = forms.MultipleChoiceField(
+        choices=[(kind.value, kind.value) for kind in Kind], widget=forms.CheckboxSelectMultiple
+    )
+    tie_break = forms.ChoiceField(
+        choices=[
+            ("earliest", "who was there first"),
+            ("latest", "who was there last"),
+            ("none", "nothing but the player"),
+        ],
+        help_text="What decides between equal scores.",
+    )
+    ranking = forms.ChoiceField(
+        choices=[("unique", "unique: 1, 2, 3"), ("competition", "competition: 1, 1, 3"), ("dense", "dense: 1, 1, 2")]
+    )
+    submit = forms.ChoiceField(
+        choices=[
+            ("trusted", "trusted: game servers, with an API key"),
+            ("token", "token: players, with an attempt token"),
+            ("open", "open: players, with a player token alone"),
+        ],
+        help_text="Who sends scores.",
+    )
+    bounds = BoundsField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+        help_text='Tighter, scaled bounds: {"level:7": {"low": null, "high": 5000}}. Empty: none.',
+    )
+
+    class Meta:
+        model = Mode
+        fields = ["game", "slug", "title", "description", "active", *RULES]
+        help_texts = {
+            "dimensions": "Names with commas between. region and country come from the player, others with each score.",
+            "dimension_values": "The most values that a submitted dimension may take.",
+            "grace_seconds": "How late a score may still count in the window it was achieved in.",
+        }
 
 
 @admin.register(Mode)
 class ModeAdmin(admin.ModelAdmin):
+    form = ModeForm
     list_display = ["slug", "game", "title", "active", "aggregation", "order", "ranking", "timezone"]
     list_filter = ["game", "active"]
     list_select_related = ["game"]
     search_fields = ["slug", "title"]
     fieldsets = [
-        (None, {"fields": ["game", "slug", "title", "description", "active"]}),
-        ("Rules", {"fields": list(RULES)}),
+        (None, {"fields": ["game", "slug", "title", "description", "active", "submit"]}),
+        ("Scores", {"fields": ["aggregation", "order", "decimals", "min_score", "max_score", "max_total", "bounds"]}),
+        ("Windows", {"fields": ["windows", "timezone", "grace_seconds"]}),
+        ("Ranks", {"fields": ["ranking", "tie_break", "dimensions", "dimension_values"]}),
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Mode | None = None) -> list[str]:
         if obj is None:
             return []
         return ["game", "slug", *(LOCKED if obj.first_score_at else ())]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Mode | None = None) -> bool:
+        """Once scores exist, deleting would take them along; a mode is closed instead, by `active`."""
+        return super().has_delete_permission(request, obj) and not (obj and obj.first_score_at)
 
     def save_model(self, request: HttpRequest, obj: Mode, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -8,10 +8,12 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.timezone import now
 
+from leaderboards.rules.encoding import MAX_RAW
 from leaderboards.rules.mode import Bounds, ModeRules, examine, locked_changes
 from players.models import Game, valid_slug
 
 RULES = tuple(ModeRules.__dataclass_fields__)
+_TOO_LARGE = f"Scaled scores reach from -{MAX_RAW} to {MAX_RAW}."
 
 
 def _choices(*values: str) -> list[tuple[str, str]]:
@@ -77,13 +79,30 @@ class Mode(models.Model):
 
     def clean(self) -> None:
         """The admin's form is held to the same rules as the API and the file."""
-        try:
-            rules = self.rules
-        except (TypeError, AttributeError):
-            raise ValidationError({"bounds": 'Bounds look like {"level:7": {"low": null, "high": 5000}}.'}) from None
-        errors = {field.partition(".")[0]: sentences for field, sentences in examine(rules).errors.items()}
+        for name in ("min_score", "max_score", "max_total"):
+            if abs(getattr(self, name) or 0) > MAX_RAW:
+                raise ValidationError({name: _TOO_LARGE})
+        _check_bounds(self.bounds)
+        rules = self.rules
+        errors: dict[str, list[str]] = {}
+        for field, sentences in examine(rules).errors.items():
+            name, _, scope = field.partition(".")
+            errors.setdefault(name, []).extend(f"{scope}: {told}" if scope else told for told in sentences)
         before = Mode.objects.filter(pk=self.pk, first_score_at__isnull=False).first()
         for name in locked_changes(before.rules, rules) if before else ():
             errors.setdefault(name, []).append("Scores exist, and what they mean depends on this rule.")
         if errors:
             raise ValidationError(errors)
+
+
+def _check_bounds(bounds: Any) -> None:
+    """A form hands over any JSON at all; everything after this may rely on its shape."""
+    sides_of = bounds.values() if isinstance(bounds, dict) else [None]
+    for sides in sides_of:
+        if not isinstance(sides, dict) or not sides.keys() <= {"low", "high"}:
+            raise ValidationError({"bounds": 'Bounds look like {"level:7": {"low": null, "high": 5000}}.'})
+        for raw in sides.values():
+            if raw is not None and type(raw) is not int:  # a bool is an int too
+                raise ValidationError({"bounds": "low and high are whole numbers, scaled, or null."})
+            if abs(raw or 0) > MAX_RAW:
+                raise ValidationError({"bounds": _TOO_LARGE})

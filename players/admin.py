@@ -14,6 +14,13 @@ from players.models import ApiKey, Ban, Game, Player
 from players.scopes import Scope
 from players.services import key_create, key_revoke, player_revoke_tokens
 
+_SCOPES = {
+    Scope.SUBMIT: "submit: send scores",
+    Scope.READ: "read: see everything in the game",
+    Scope.MANAGE: "manage: change modes and players, erase players",
+    Scope.MODERATE: "moderate: ban and judge",
+}
+
 
 @admin.register(Game)
 class GameAdmin(admin.ModelAdmin):
@@ -29,7 +36,9 @@ class GameAdmin(admin.ModelAdmin):
 
 
 class KeyForm(forms.ModelForm):
-    scopes = forms.MultipleChoiceField(choices=Scope.choices(), widget=forms.CheckboxSelectMultiple)
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope.value, words) for scope, words in _SCOPES.items()], widget=forms.CheckboxSelectMultiple
+    )
 
     class Meta:
         model = ApiKey
@@ -39,12 +48,19 @@ class KeyForm(forms.ModelForm):
 @admin.register(ApiKey)
 class ApiKeyAdmin(admin.ModelAdmin):
     form = KeyForm
-    list_display = ["__str__", "game", "label", "scopes", "last_used_at", "expires_at", "revoked_at"]
+    list_display = ["__str__", "state", "game", "label", "may", "last_used_at", "expires_at"]
     list_filter = ["game"]
     list_select_related = ["game"]
     search_fields = ["prefix", "label"]
-    readonly_fields = ["prefix", "created_at", "last_used_at", "revoked_at"]
     actions = ["revoke"]
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        asked = ["game", "label", "scopes", "expires_at"]
+        return ["__str__", "state", *asked, "created_at", "last_used_at", "revoked_at"] if obj else asked
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
+        """A key stays in its game: whoever holds it must not find itself in another."""
+        return ["__str__", "state", "game", "created_at", "last_used_at", "revoked_at"] if obj else []
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if change:
@@ -53,20 +69,30 @@ class ApiKeyAdmin(admin.ModelAdmin):
         scopes = [Scope(scope) for scope in obj.scopes]
         made, text = key_create(game=obj.game, scopes=scopes, label=obj.label, expires_at=obj.expires_at)
         obj.pk, obj.prefix = made.pk, made.prefix
-        shown = format_html("The new key, shown only now: <code>{}</code>", text)
+        shown = format_html("The new key, shown only now; copy it to where it is used:<br><code>{}</code>", text)
         messages.warning(request, shown)
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         return False  # what a key did stays traceable to it; revoking is enough
 
-    @admin.action(description="Revoke the selected keys, at once and for good")
+    @admin.display(description="state")
+    def state(self, key: ApiKey) -> str:
+        if key.revoked_at:
+            return "revoked"
+        return "works" if key.valid_at(timezone.now()) else "expired"
+
+    @admin.display(description="may")
+    def may(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes)
+
+    @admin.action(description="Revoke the selected keys, at once and for good", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset:
             key_revoke(key=key, at=timezone.now())
         self.message_user(request, "Revoked. Requests with these keys are refused from now on.")
 
 
-class BanInline(admin.TabularInline):
+class BanInline(admin.StackedInline):
     model = Ban
     extra = 0
     fields = ["kind", "starts_at", "ends_at", "reason", "made_by"]
@@ -76,17 +102,29 @@ class BanInline(admin.TabularInline):
 @admin.register(Player)
 class PlayerAdmin(admin.ModelAdmin):
     list_display = ["player_id", "display_name", "place", "region", "game", "last_seen_at"]
+    list_display_links = ["player_id", "display_name"]
     list_select_related = ["game"]
     list_filter = ["game"]
     search_fields = ["player_id__startswith", "display_name__startswith"]
     search_help_text = "How the id or the name begins."
+    autocomplete_fields = ["game"]
+    fieldsets = [
+        (None, {"fields": ["game", "player_id", "display_name", "country", "region", "avatar_url"]}),
+        ("What happened", {"fields": ["created_at", "last_seen_at", "tokens_valid_from", "erased_at"]}),
+    ]
     readonly_fields = ["created_at", "last_seen_at", "tokens_valid_from", "erased_at"]
-    inlines = [BanInline]
     actions = ["revoke_tokens"]
     show_full_result_count = False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> list[str]:
         return [*self.readonly_fields, "game", "player_id"] if obj else list(self.readonly_fields)
+
+    def get_inlines(self, request: HttpRequest, obj: Player | None) -> Any:
+        return [] if obj and obj.erased_at else [BanInline]
+
+    def has_change_permission(self, request: HttpRequest, obj: Player | None = None) -> bool:
+        """Whoever was erased gets no new name."""
+        return super().has_change_permission(request, obj) and not (obj and obj.erased_at)
 
     def has_delete_permission(self, request: HttpRequest, obj: Player | None = None) -> bool:
         return False  # erasing is an act of its own: DELETE /v1/games/{game}/players/{player_id}
@@ -101,7 +139,9 @@ class PlayerAdmin(admin.ModelAdmin):
     def place(self, player: Player) -> str:
         return f"{flag(player.country)} {player.country}" if player.country else "–"
 
-    @admin.action(description="Sign the selected players out: refuse every token made until now")
+    @admin.action(
+        description="Sign the selected players out: refuse every token made until now", permissions=["change"]
+    )
     def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
         for player in queryset:
             player_revoke_tokens(player=player, at=timezone.now())
@@ -115,6 +155,7 @@ class BanAdmin(admin.ModelAdmin):
     list_select_related = ["player", "made_by"]
     autocomplete_fields = ["player"]
     search_fields = ["player__player_id"]
+    fields = ["player", "kind", "starts_at", "ends_at", "reason", "made_by"]
     readonly_fields = ["made_by"]
 
     def save_model(self, request: HttpRequest, obj: Ban, form: Any, change: bool) -> None:

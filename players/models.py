@@ -148,3 +148,10 @@ class Ban(models.Model):
     def __str__(self) -> str:
         until = f"until {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at else "for ever"
         return f"{self.get_kind_display().partition(':')[0]} of {self.player} {until}"
+
+    def clean(self) -> None:
+        """The table's constraints say the same, but not in a sentence for whoever fills in a form."""
+        if self.ends_at is not None and self.ends_at <= self.starts_at:
+            raise ValidationError({"ends_at": "It must end after it starts."})
+        if self.kind == self.Kind.SUSPENSION and self.ends_at is None:
+            raise ValidationError({"ends_at": "A suspension needs an end; one without is a ban."})
