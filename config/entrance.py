@@ -5,7 +5,7 @@ import secrets
 from django.conf import settings
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -32,8 +32,10 @@ def new_link(origin: str) -> str:
 @require_safe
 @never_cache
 def enter(request: HttpRequest) -> HttpResponse:
+    if not offered():
+        raise Http404
     code = request.GET.get("code", "")
-    if not offered() or not 0 < len(code) < 100 or valkey.cache_take(_key(code)) is None:  # noqa: PLR2004
+    if not 0 < len(code) < 100 or valkey.cache_take(_key(code)) is None:  # noqa: PLR2004
         return render(request, "house/link_used.html", status=403)
     login(request, _operator(), backend="django.contrib.auth.backends.ModelBackend")
     return HttpResponseRedirect(reverse("admin:index"))

@@ -1,7 +1,8 @@
-"""Error pages of our own for people; API calls get problem+json instead (config/middleware.py)."""
+"""Error pages of our own for people, and the icon; API calls get problem+json instead (config/middleware.py)."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
 
 from config.request_context import current
 
@@ -19,9 +20,19 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 403, "Not for you", "You are signed in without the permission this page asks for.")
 
 
+def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Django's CSRF_FAILURE_VIEW; its own page has styles inline, which our policy refuses."""
+    return _page(request, 403, "This form is too old", "It was opened before you signed in or out. Open it once more.")
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 404, "Nothing on this rung", "There is no page at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     return _page(request, 500, "We slipped", "This is our fault. The request id below helps us find what happened.")
+
+
+def icon(request: HttpRequest) -> HttpResponse:
+    """Where browsers look for one when what they show names none, such as JSON."""
+    return redirect(static("rung.svg"))
