@@ -10,6 +10,18 @@ from tests import live
 from tests.client import ApiClient
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A skipped test is easily overlooked; that no page was looked at must not be."""
+    skipped = [one for one in terminalreporter.stats.get("skipped", []) if "no Chromium" in str(one.longrepr)]
+    if skipped:
+        terminalreporter.section("PAGES WERE NOT TESTED", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"PAGES WERE NOT TESTED: no Chromium on PATH, so {len(skipped)} tests were skipped. Install it, run again.",
+            red=True,
+            bold=True,
+        )
+
+
 @pytest.fixture(autouse=True)
 def _empty_valkey() -> Iterator[None]:
     """The worker's own four databases, not the server."""
