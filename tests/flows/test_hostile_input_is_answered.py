@@ -12,6 +12,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from config import wire
+from config.errors import InvalidRequest
 from players.models import Game, Player
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_player, make_token
@@ -92,6 +94,19 @@ def test_a_body_that_makes_no_sense_is_an_invalid_request_and_changes_nothing(
 ) -> None:
     assert told(api.put(PLAYER, credential=key, content=body, headers=JSON)) == (400, "invalid_request")
     assert not Player.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"title": "a\u0000"}', rb'{"description": "\u0000"}', rb'{"bounds": {"\u0000": {}}}']
+)
+def test_no_text_holds_a_nul_which_the_database_could_not_keep(api: ApiClient, key: str, body: bytes) -> None:
+    assert told(api.put(MODE, credential=key, content=body, headers=JSON)) == (400, "invalid_request")
+
+
+def test_a_body_of_any_shape_is_refused_when_it_is_nested_without_end() -> None:
+    for body in (b"[" * 100_000, b'{"a":' * 100_000):
+        with pytest.raises(InvalidRequest):
+            wire.decode(body, Any)  # type: ignore[arg-type]
 
 
 def test_of_a_key_that_is_there_twice_the_last_counts(api: ApiClient, key: str) -> None:

@@ -5,6 +5,7 @@ document does not allow, and every answer told the way the contract says.
 import json
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -20,6 +21,7 @@ from schemathesis.checks import CHECKS
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events
 
+from leaderboards.wire import ValueBounds
 from players.scopes import Scope
 from tests.factories import make_game, make_key, make_mode, make_player, make_token
 from tests.live import Web
@@ -83,7 +85,11 @@ class People:
         self.answers: Counter[int] = Counter()
         arena, other = make_game("arena"), make_game("other", public=False)
         for game in (arena, other):
-            make_mode(game, dimensions=("region", "country", "level"))
+            make_mode(game)
+            # one that nobody changes, with all that a mode can say
+            bounds = {"level:7": ValueBounds(max_score=Decimal("59.9"))}
+            dimensions = ("country", "level")
+            make_mode(game, "lap", decimals=3, min_score=0, max_score=60, dimensions=dimensions, bounds=bounds)
             make_player(game, "p-17", country="DE")
         self._called = ""
         self._key = make_key(arena)
