@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
@@ -246,24 +247,37 @@ def test_what_is_taken_comes_back_so_that_sending_it_again_changes_nothing(wante
 # --- all at once ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_new_mode_declared_by_eight_servers_at_once_is_one_mode() -> None:
-    game = make_game("arena")
+def _at_once(act: Callable[[int], list[str]]) -> list[list[str]]:
     ready = threading.Barrier(8)
 
-    def declare(number: int) -> list[str]:
+    def run(number: int) -> list[str]:
+        connection.ensure_connection()
         ready.wait(timeout=20)
         try:
-            modes = {"solo": {}, f"own-{number}": {}}
-            changes = config_apply(declared={"games": {"arena": {"modes": {}}, "brand-new": {"modes": modes}}})
-            changes.append(mode_declare(game=game, slug="solo", wanted=ModeDeclaration())[1])
-            return [change.outcome for change in changes]
+            return act(number)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(declare, range(8)))
-    assert sum(outcome[1] == "created" for outcome in outcomes) == 1
-    assert sum(outcome[2] == "created" for outcome in outcomes) == 1
-    assert sum(outcome[4] == "created" for outcome in outcomes) == 1
-    assert Mode.objects.count() == 10
+        return list(pool.map(run, range(8)))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_mode_declared_by_eight_servers_at_once_is_one_mode() -> None:
+    game = make_game("arena")
+    for slug in ("a", "b", "c"):
+        outcomes = _at_once(
+            lambda _, slug=slug: [mode_declare(game=game, slug=slug, wanted=ModeDeclaration())[1].outcome]
+        )
+        assert sorted(outcomes) == [["created"]] + [["unchanged"]] * 7
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_game_declared_by_eight_files_at_once_is_one_game_with_all_their_modes() -> None:
+    def declare(number: int) -> list[str]:
+        declared = {"games": {"arena": {"modes": {"solo": {}, f"own-{number}": {}}}}}
+        return [change.outcome for change in config_apply(declared=declared)]
+
+    outcomes = _at_once(declare)
+    assert sorted(outcomes) == [["created"] * 3] + [["unchanged", "unchanged", "created"]] * 7
+    assert Mode.objects.count() == 9

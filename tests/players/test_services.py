@@ -274,6 +274,7 @@ def _at_once(act: Callable[[int], object], *, threads: int = 8) -> list[object]:
     ready = threading.Barrier(threads)
 
     def run(number: int) -> object:
+        connection.ensure_connection()
         ready.wait(timeout=20)
         try:
             return act(number)
