@@ -4,6 +4,7 @@
 import os
 import sys
 
+from config.embedded.errors import CannotStart
 from config.env import ConfigurationError
 
 
@@ -13,7 +14,7 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
-    except ConfigurationError as error:
+    except (ConfigurationError, CannotStart) as error:
         sys.exit(f"rung: {error}")
 
 

@@ -12,6 +12,12 @@ def note(who: str) -> None:
     valkey.cache_set(f"rung:heartbeat:{who}", repr(time.time()), seconds=_KEPT)
 
 
+def forget() -> None:
+    """Signs of processes that an earlier start had, and that would pass for ours."""
+    for who in ("worker", "beat"):
+        valkey.cache_take(f"rung:heartbeat:{who}")
+
+
 def age(who: str) -> float | None:
     """Seconds since the last sign of life; None where there never was one."""
     at = valkey.cache_get(f"rung:heartbeat:{who}")

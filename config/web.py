@@ -6,6 +6,7 @@ from granian import Granian
 from granian.constants import Interfaces
 
 from config import env
+from config.embedded.errors import CannotStart
 
 
 def main() -> None:
@@ -14,7 +15,7 @@ def main() -> None:
 
         port = env.number("PORT", 8000, least=1, most=65535)
         processes = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
-    except env.ConfigurationError as error:
+    except (env.ConfigurationError, CannotStart) as error:
         sys.exit(f"rung: {error}")
     Granian(
         "config.asgi:application",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.programs import Program
 
-WORKER = "-A config worker --loglevel INFO --concurrency 2 -n worker@%h --without-mingle --without-gossip"
-BEAT = "-A config beat --loglevel INFO --scheduler django_celery_beat.schedulers:DatabaseScheduler --pidfile="
+WORKER = "--quiet -A config worker --loglevel INFO --concurrency 2 -n worker@%h --without-mingle --without-gossip"
+BEAT = "--quiet -A config beat --loglevel INFO --scheduler django_celery_beat.schedulers:DatabaseScheduler --pidfile="
 
 
 class House:

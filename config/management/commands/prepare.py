@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from config import env
+from config import env, heartbeat
 
 
 class Command(BaseCommand):
@@ -20,3 +20,4 @@ class Command(BaseCommand):
             call_command("collectstatic", interactive=False, verbosity=0, stdout=self.stdout)
         elif env.flag("RUNG_DEMO", default=True):
             call_command("load_demo", stdout=self.stdout)
+        heartbeat.forget()
