@@ -38,7 +38,8 @@ BUSY = """
 import sys, psycopg
 with psycopg.connect(sys.argv[1], options="-c statement_timeout=60s") as connection:
     # busy in the processor alone: what a long query keeps on disk would outlive the test
-    connection.execute("DO $busy$ BEGIN LOOP EXIT WHEN clock_timestamp() > now() + interval '60 s'; END LOOP; END $busy$")
+    enough = "EXIT WHEN clock_timestamp() > now() + interval '60 s'"
+    connection.execute(f"DO $busy$ BEGIN LOOP {enough}; END LOOP; END $busy$")
 """
 
 
