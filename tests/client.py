@@ -12,6 +12,8 @@ from django.test import TestCase
 
 from config.bridge import Bridge
 
+JSON = {"Content-Type": "application/json"}
+
 
 @contextmanager
 def _connections_kept() -> Iterator[None]:
@@ -33,7 +35,7 @@ class ApiClient:
         from config.asgi import application_with, django_application  # noqa: PLC0415 - importing it sets Django up
 
         application = application_with(Bridge(django_application, run=_in_the_test_thread))
-        self.transport = httpx.ASGITransport(app=application)  # type: ignore[arg-type]
+        self.transport = httpx.ASGITransport(app=application)
 
     def __call__(
         self, method: str, path: str, *, credential: str = "", headers: dict[str, str] | None = None, **request: Any
@@ -57,3 +59,13 @@ class ApiClient:
 
     def delete(self, path: str, **request: Any) -> httpx.Response:
         return self("DELETE", path, **request)
+
+
+def told(answer: httpx.Response) -> tuple[int, str]:
+    """The status and the code of a problem that is told as the contract says."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == answer.status_code
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    assert "Traceback" not in answer.text
+    return answer.status_code, problem["code"]

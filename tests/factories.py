@@ -9,6 +9,7 @@ from leaderboards.models import Mode
 from leaderboards.services.modes import mode_declare
 from leaderboards.wire import ModeDeclaration
 from players import tokens
+from players.lookups import GameRecord
 from players.models import Game, Player
 from players.scopes import Scope
 from players.services import key_create
@@ -19,6 +20,10 @@ _numbers = itertools.count(1)
 def make_game(slug: str = "", *, public: bool = True) -> Game:
     slug = slug or f"game-{next(_numbers)}"
     return Game.objects.create(slug=slug, title=slug.title(), public=public)
+
+
+def record_of(game: Game) -> GameRecord:
+    return GameRecord(game.pk, game.slug, game.title, game.public)
 
 
 def make_key(game: Game, *scopes: Scope) -> str:

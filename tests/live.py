@@ -35,12 +35,15 @@ class Web:
         return self.log.read_text(encoding="utf-8")
 
 
+def database_url() -> str:
+    """The worker's own database, for a process that a test starts."""
+    return os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{connection.settings_dict['NAME']}"
+
+
 @contextmanager
 def web(folder: Path, **environment: str) -> Iterator[Web]:
     running = Web(free_port(), folder / "web.log")
-    database = connection.settings_dict
-    url = os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{database['NAME']}"
-    env = os.environ | {"PORT": str(running.port), "DATABASE_URL": url, "VALKEY_URL": settings.VALKEY_URL}
+    env = os.environ | {"PORT": str(running.port), "DATABASE_URL": database_url(), "VALKEY_URL": settings.VALKEY_URL}
     with running.log.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.web"], cwd=ROOT, env=env | environment, stdout=log, stderr=log

@@ -55,7 +55,7 @@ def _ask(inner: Inner, *pieces: bytes, **scope: Any) -> list[dict[str, Any]]:
         sent.append(message)
 
     whole = {"type": "http", "method": "GET", "path": "/v1/games", "headers": [], **scope}
-    async_to_sync(Door(inner, max_body=MOST))(whole, receive, send)  # type: ignore[arg-type]
+    async_to_sync(Door(inner, max_body=MOST))(whole, receive, send)
     return sent
 
 

@@ -63,7 +63,7 @@ def test_a_deaf_program_is_killed_after_its_patience_or_soon_when_hurried(home: 
     for patience, hurry in ((0.2, False), (600.0, True)):
         running = spawn(python(DEAF, home=home, patience=patience))
         first_line(running)
-        running.stop(hurried=lambda hurry=hurry: hurry)  # type: ignore[misc]
+        running.stop(hurried=lambda hurry=hurry: hurry)
         assert running.exit_code() == -signal.SIGKILL
         close(running)
 
@@ -127,7 +127,7 @@ def test_a_recycled_pid_is_never_killed(home: Home, monkeypatch: pytest.MonkeyPa
     record_write(home, running)
     record = Record("some", running.pid, "an earlier time", int(signal.SIGKILL), 0.1)
     file = home.run / "some.pid.json"
-    file.write_text(file.read_text().replace(sighting(running.pid).started, record.started))  # type: ignore[union-attr]
+    file.write_text(file.read_text().replace(sighting(running.pid).started, record.started))
     monkeypatch.setattr("config.embedded.records.environment_has", lambda *_: False)  # the other program is not ours
 
     assert records_heal(home, pause=time.sleep) == []

@@ -76,7 +76,7 @@ def test_both_answer_while_the_block_lasts_and_nothing_is_left_after_it(tmp_path
         with psycopg.connect(servers.database_url) as connection:
             name, encoding = connection.execute(
                 "SELECT current_database(), current_setting('server_encoding')"
-            ).fetchone()  # type: ignore[misc]
+            ).fetchone()
         with valkey(servers) as client:
             policy = client.config_get("maxmemory-policy")
         assert (name, encoding, policy) == ("rung", "UTF8", {"maxmemory-policy": "noeviction"})

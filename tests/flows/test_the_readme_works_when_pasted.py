@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from config import heartbeat
 from leaderboards.management.commands.welcome import demo_key
 from players.models import Game
-from tests.live import ROOT, Web
+from tests.live import ROOT, Web, database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +27,7 @@ def test_the_tour_of_the_readme_works_as_pasted(web: Web, tmp_path: Path) -> Non
         ["sh", "-eu"],
         input=_tour().replace("http://127.0.0.1:8000", web.origin).replace(".venv/bin/python", sys.executable),
         cwd=tmp_path,
-        env=os.environ | {"DATABASE_URL": _test_database()},
+        env=os.environ | {"DATABASE_URL": database_url()},
         capture_output=True,
         text=True,
         timeout=120,
@@ -50,7 +49,3 @@ def test_the_tour_of_the_readme_works_as_pasted(web: Web, tmp_path: Path) -> Non
 def _tour() -> str:
     tour = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Five minutes")[2].partition("\n## ")[0]
     return "\n".join(re.findall(r"```sh\n(.*?)```", tour, flags=re.DOTALL))
-
-
-def _test_database() -> str:
-    return os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{connection.settings_dict['NAME']}"

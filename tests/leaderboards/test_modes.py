@@ -1,16 +1,11 @@
 """Modes: declared whole, again without change, never so that scores already there would mean something else."""
 
 import json
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
-import httpx
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.utils import timezone
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,14 +15,13 @@ from config.errors import InvalidRequest
 from leaderboards.models import Mode
 from leaderboards.rules.mode import LOCKED
 from leaderboards.selectors import mode_state
-from leaderboards.services.config_file import config_apply
 from leaderboards.services.modes import mode_declare
 from leaderboards.wire import ModeDeclaration
 from players.models import Game
+from tests.arena import MODE, Arena
 from tests.client import ApiClient
-from tests.factories import make_game, make_key, make_mode
+from tests.factories import make_game, make_mode
 
-PATH = "/v1/games/arena/modes/solo"
 FULL: dict[str, Any] = {
     "title": "Solo",
     "description": "Alone",
@@ -50,19 +44,9 @@ FULL: dict[str, Any] = {
 }
 
 
-class Arena:
-    def __init__(self, api: ApiClient) -> None:
-        self.game = make_game("arena")
-        self.key = make_key(self.game)
-        self.api = api
-
-    def put(self, **rules: Any) -> httpx.Response:
-        return self.api.put(PATH, credential=self.key, json=rules)
-
-
 @pytest.fixture
 def arena(api: ApiClient) -> Arena:
-    return Arena(api)
+    return Arena(api, MODE)
 
 
 def test_a_mode_declared_with_nothing_has_every_default_of_the_contract(arena: Arena) -> None:
@@ -94,7 +78,7 @@ def test_the_same_declaration_twice_is_made_then_unchanged(arena: Arena) -> None
     assert (first.status_code, second.status_code) == (201, 200)
     assert first.json() == second.json()
     assert {name: first.json()[name] for name in FULL} == FULL
-    assert arena.api.get(PATH).json() == first.json()
+    assert arena.api.get(MODE).json() == first.json()
 
 
 def test_what_is_left_out_of_a_declaration_has_its_default_again(arena: Arena) -> None:
@@ -134,7 +118,7 @@ def test_rules_that_do_not_fit_are_refused_by_name_and_change_nothing(
     refused = arena.put(**rules)
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
     assert list(refused.json()["errors"]) == [field]
-    assert {name: arena.api.get(PATH).json()[name] for name in FULL} == FULL
+    assert {name: arena.api.get(MODE).json()[name] for name in FULL} == FULL
 
 
 @pytest.mark.parametrize("slug", ["Solo", "-solo", "s" * 51, "so%20lo", "s%C3%B6lo"])
@@ -242,42 +226,3 @@ def test_what_is_taken_comes_back_so_that_sending_it_again_changes_nothing(wante
     assert (change.outcome, change.fields) == ("unchanged", {})
     for name in ("min_score", "max_score", "max_total"):
         assert again[name] == wanted[name]
-
-
-# --- all at once ---------------------------------------------------------------------------------------------------
-
-
-def _at_once(act: Callable[[int], list[str]]) -> list[list[str]]:
-    ready = threading.Barrier(8)
-
-    def run(number: int) -> list[str]:
-        connection.ensure_connection()
-        ready.wait(timeout=20)
-        try:
-            return act(number)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        return list(pool.map(run, range(8)))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_new_mode_declared_by_eight_servers_at_once_is_one_mode() -> None:
-    game = make_game("arena")
-    for slug in ("a", "b", "c"):
-        outcomes = _at_once(
-            lambda _, slug=slug: [mode_declare(game=game, slug=slug, wanted=ModeDeclaration())[1].outcome]
-        )
-        assert sorted(outcomes) == [["created"]] + [["unchanged"]] * 7
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_new_game_declared_by_eight_files_at_once_is_one_game_with_all_their_modes() -> None:
-    def declare(number: int) -> list[str]:
-        declared = {"games": {"arena": {"modes": {"solo": {}, f"own-{number}": {}}}}}
-        return [change.outcome for change in config_apply(declared=declared)]
-
-    outcomes = _at_once(declare)
-    assert sorted(outcomes) == [["created"] * 3] + [["unchanged", "unchanged", "created"]] * 7
-    assert Mode.objects.count() == 9

@@ -8,10 +8,9 @@ from django.utils import timezone
 
 from leaderboards.errors import ModeNotFound
 from leaderboards.selectors import mode_get, mode_state
-from players.lookups import GameRecord
 from players.models import Player
 from tests.client import ApiClient
-from tests.factories import make_game, make_mode, make_player
+from tests.factories import make_game, make_mode, make_player, record_of
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +46,7 @@ def test_a_mode_that_is_not_there_is_not_found(slug: str) -> None:
     make_mode(game, "solo")
     make_mode(make_game(), "duo")
     with pytest.raises(ModeNotFound):
-        mode_get(game=GameRecord(game.pk, game.slug, game.title, public=True), mode=slug)
+        mode_get(game=record_of(game), mode=slug)
 
 
 def test_a_game_says_how_many_play_and_who_was_there_today_and_erased_ones_do_not_count(api: ApiClient) -> None:

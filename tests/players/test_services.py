@@ -1,55 +1,30 @@
-"""Players: registered, changed, exported and erased, also when everyone does it at once."""
+"""Players: registered, changed, exported and erased."""
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-import httpx
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.dispatch import Signal
 from django.utils import timezone
 from pytest_django import Settings
 
-from players import services
-from players.errors import PlayerNotFound
-from players.lookups import GameRecord
-from players.models import Ban, Game, Player
+from players.models import Ban, Player
 from players.services import player_erase, player_upsert
 from players.signals import player_changed, player_erased
 from players.wire import PlayerUpsert
+from tests.arena import PLAYER, Arena
 from tests.client import ApiClient
-from tests.factories import make_game, make_key, make_player, make_token
+from tests.factories import make_game, make_player, make_token, record_of
 
-PATH = "/v1/games/arena/players/p-1"
 NOVA = {"display_name": "Nova", "country": "DE", "region": "eu", "avatar_url": "https://cdn.example.com/nova.png"}
-
-
-class Arena:
-    """A game, and a caller with a key of it."""
-
-    def __init__(self, api: ApiClient) -> None:
-        self.game = make_game("arena")
-        self.key = make_key(self.game)
-        self.api = api
-
-    def put(self, **fields: Any) -> httpx.Response:
-        return self.api.put(PATH, credential=self.key, json=fields)
-
-    def get(self, path: str = PATH, **request: Any) -> httpx.Response:
-        return self.api.get(path, **{"credential": self.key, **request})
 
 
 @pytest.fixture
 def arena(api: ApiClient) -> Arena:
-    return Arena(api)
-
-
-def _record(game: Game) -> GameRecord:
-    return GameRecord(game.pk, game.slug, game.title, game.public)
+    return Arena(api, PLAYER)
 
 
 # --- registering and changing ------------------------------------------------------------------------------------
@@ -120,10 +95,8 @@ def broken(name: str, game: str) -> str | None:
     raise RuntimeError(name)
 
 
-def test_a_studio_has_its_own_say_in_names(arena: Arena, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = {"studio.polite": polite, "studio.broken": broken}
-    monkeypatch.setattr(services, "import_string", checks.__getitem__)
-    settings.NAME_CHECKS = ["studio.broken", "studio.polite"]
+def test_a_studio_has_its_own_say_in_names(arena: Arena, settings: Settings) -> None:
+    settings.NAME_CHECKS = [f"{__name__}.broken", f"{__name__}.polite"]
     refused = arena.put(display_name="Voldemort")
     assert (refused.status_code, refused.json()["errors"]) == (
         400,
@@ -161,8 +134,8 @@ def test_higher_floors_are_told_of_a_change_inside_its_transaction() -> None:
     player = make_player(game, "p-1", country="DE", display_name="Nova")
     wanted = PlayerUpsert(country="FR", display_name="Nova")
     with _heard(player_changed) as told:
-        player_upsert(game=_record(game), player_id="p-1", wanted=wanted, at=timezone.now())
-        player_upsert(game=_record(game), player_id="p-1", wanted=wanted, at=timezone.now())
+        player_upsert(game=record_of(game), player_id="p-1", wanted=wanted, at=timezone.now())
+        player_upsert(game=record_of(game), player_id="p-1", wanted=wanted, at=timezone.now())
     assert [(sent["player"], sent["before"], sent["inside"]) for sent in told] == [(player, {"country": "DE"}, True)]
 
 
@@ -176,9 +149,9 @@ def test_what_a_higher_floor_cannot_do_undoes_the_change(signal: Signal) -> None
     make_player(game, "p-1", display_name="Nova")
     acts: dict[Signal, Callable[[], object]] = {
         player_changed: lambda: player_upsert(
-            game=_record(game), player_id="p-1", wanted=PlayerUpsert(display_name="Vega"), at=timezone.now()
+            game=record_of(game), player_id="p-1", wanted=PlayerUpsert(display_name="Vega"), at=timezone.now()
         ),
-        player_erased: lambda: player_erase(game=_record(game), player_id="p-1", at=timezone.now()),
+        player_erased: lambda: player_erase(game=record_of(game), player_id="p-1", at=timezone.now()),
     }
     signal.connect(refuse)
     try:
@@ -197,11 +170,11 @@ def test_an_erased_player_is_gone_and_its_row_says_nothing_about_anyone(arena: A
     player = Player.objects.get()
     player.bans.create(reason="Nova cheats", kind=Ban.Kind.SHADOW)
     with _heard(player_erased) as told:
-        assert arena.api.delete(PATH, credential=arena.key).status_code == 204
+        assert arena.api.delete(PLAYER, credential=arena.key).status_code == 204
     assert [(sent["player"].pk, sent["inside"]) for sent in told] == [(player.pk, True)]
     assert arena.get().json()["code"] == "player_not_found"
-    assert arena.get(f"{PATH}/export").status_code == 404
-    assert arena.api.delete(PATH, credential=arena.key).status_code == 404
+    assert arena.get(f"{PLAYER}/export").status_code == 404
+    assert arena.api.delete(PLAYER, credential=arena.key).status_code == 404
     kept = repr([*Player.objects.values(), *Ban.objects.values()])
     for trace in ("p-1", "Nova", "DE", "'eu'", "nova.png", "cheats"):
         assert trace not in kept, trace
@@ -211,7 +184,7 @@ def test_an_erased_player_is_gone_and_its_row_says_nothing_about_anyone(arena: A
 def test_the_same_id_may_come_back_as_somebody_new(arena: Arena) -> None:
     arena.put(**NOVA)
     before = Player.objects.get().pk
-    arena.api.delete(PATH, credential=arena.key)
+    arena.api.delete(PLAYER, credential=arena.key)
     again = arena.put()
     assert (again.status_code, again.json()["display_name"], again.json()["country"]) == (201, "p-1", None)
     assert Player.objects.get(player_id="p-1").pk != before
@@ -219,7 +192,7 @@ def test_the_same_id_may_come_back_as_somebody_new(arena: Arena) -> None:
 
 def test_a_player_may_erase_itself(arena: Arena) -> None:
     arena.put(**NOVA)
-    assert arena.api.delete(PATH, credential=make_token(arena.game, "p-1")).status_code == 204
+    assert arena.api.delete(PLAYER, credential=make_token(arena.game, "p-1")).status_code == 204
     assert arena.get().status_code == 404
 
 
@@ -234,7 +207,7 @@ def test_an_export_holds_all_that_is_stored_about_a_player_and_no_secret(arena: 
     ban = player.bans.create(
         reason="was rude", kind=Ban.Kind.SUSPENSION, starts_at=now, ends_at=now + timedelta(days=1)
     )
-    export = arena.get(f"{PATH}/export").json()
+    export = arena.get(f"{PLAYER}/export").json()
     ours = {"id", "game", "erased_at"}  # what it is to us, not what it told us
     for field in _stored(Player) - ours:
         stored = getattr(player, field)
@@ -244,7 +217,7 @@ def test_an_export_holds_all_that_is_stored_about_a_player_and_no_secret(arena: 
     for field in _stored(Ban) - {"id", "player", "made_by", "made_by_key"}:
         stored = getattr(ban, field)
         assert shown_ban[field] == (str(stored) if isinstance(stored, str) else _instant(stored)), field
-    assert arena.game.signing_secret not in arena.get(f"{PATH}/export").text
+    assert arena.game.signing_secret not in arena.get(f"{PLAYER}/export").text
 
 
 def _stored(model: type[Player | Ban]) -> set[str]:
@@ -260,67 +233,7 @@ def test_a_player_does_not_learn_of_its_shadow_ban_and_a_game_server_does(arena:
     player = Player.objects.get()
     player.bans.create(reason="was rude")
     player.bans.create(reason="bot", kind=Ban.Kind.SHADOW)
-    own = arena.get(f"{PATH}/export", credential=make_token(arena.game, "p-1"))
+    own = arena.get(f"{PLAYER}/export", credential=make_token(arena.game, "p-1"))
     assert [ban["kind"] for ban in own.json()["bans"]] == ["ban"]
     assert "bot" not in own.text
-    assert {ban["kind"] for ban in arena.get(f"{PATH}/export").json()["bans"]} == {"ban", "shadow"}
-
-
-# --- all at once -------------------------------------------------------------------------------------------------
-
-
-def _at_once(act: Callable[[int], object], *, threads: int = 8) -> list[object]:
-    """Each in a thread and a connection of its own, let go together."""
-    ready = threading.Barrier(threads)
-
-    def run(number: int) -> object:
-        connection.ensure_connection()
-        ready.wait(timeout=20)
-        try:
-            return act(number)
-        except Exception as error:  # noqa: BLE001 - what went wrong is what is looked at
-            return error
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(run, range(threads)))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_new_player_sent_by_eight_servers_at_once_is_one_player() -> None:
-    game = make_game("arena")
-
-    def upsert(number: int) -> bool:
-        wanted = PlayerUpsert(display_name=f"Nova {number}")
-        return player_upsert(game=_record(game), player_id="p-1", wanted=wanted, at=timezone.now())[1]
-
-    for _ in range(5):
-        made = _at_once(upsert)
-        assert sorted(made, key=str) == [False] * 7 + [True]
-        assert Player.objects.filter(player_id="p-1").count() == 1
-        player_erase(game=_record(game), player_id="p-1", at=timezone.now())
-
-
-@pytest.mark.django_db(transaction=True)
-def test_erasing_while_others_change_the_player_never_brings_its_name_back() -> None:
-    game = make_game("arena")
-    with transaction.atomic():
-        make_player(game, "p-1", display_name="Nova", country="DE")
-
-    def act(number: int) -> object:
-        for _ in range(15):
-            if number % 2:
-                try:
-                    player_erase(game=_record(game), player_id="p-1", at=timezone.now())
-                except PlayerNotFound:
-                    continue
-            else:
-                player_upsert(game=_record(game), player_id="p-1", wanted=PlayerUpsert(region="eu"), at=timezone.now())
-        return None
-
-    assert _at_once(act) == [None] * 8
-    assert not Player.objects.exclude(display_name__in=["", "p-1"]).exists()
-    assert not Player.objects.exclude(country="").exists()
-    assert not Player.objects.filter(erased_at__isnull=False).exclude(display_name="", region="").exists()
-    assert Player.objects.filter(erased_at__isnull=True).count() <= 1
+    assert {ban["kind"] for ban in arena.get(f"{PLAYER}/export").json()["bans"]} == {"ban", "shadow"}
