@@ -30,7 +30,7 @@ class _Connection(asyncio.Protocol):
 
     def _ask(self) -> None:
         self.began = time.perf_counter()
-        self.transport.write(self.request)  # type: ignore[attr-defined]
+        self.transport.write(self.request)
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data

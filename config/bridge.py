@@ -6,7 +6,7 @@ Django's own ASGI handler hops between the loop and a new thread several times a
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ import structlog
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 Headers = list[tuple[str, str]]
+_PIECE = 64 * 1024  # bytes of a streamed answer sent at a time
 
 
 class Bridge:
@@ -35,9 +36,21 @@ class Bridge:
         body = await _body(receive)
         if body is None:
             return  # the caller hung up before the request was whole
-        answer = _Answer(send, asyncio.get_running_loop())
-        await self._run(lambda: answer.drain(self.application(environ_of(scope, body), answer.start)))
-        await answer.finish()
+        answer = _Answer()
+        stream = await self._run(lambda: answer.take(self.application(environ_of(scope, body), answer.start)))
+        await send(answer.begin)
+        if stream is not None:
+            await self._send_stream(stream, send)
+        await send({"type": "http.response.body", "body": b"".join(answer.pieces)})
+
+    async def _send_stream(self, stream: Any, send: Any) -> None:
+        """A thread is taken for each piece, not for as long as the caller takes to read them all."""
+        pieces = iter(stream)
+        try:
+            while piece := await self._run(lambda: _next_piece(pieces)):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        finally:
+            await self._run(stream.close)
 
     async def _in_pool(self, call: Callable[[], T]) -> T:
         context = contextvars.copy_context()  # the request id goes along
@@ -45,47 +58,39 @@ class Bridge:
 
 
 class _Answer:
-    """What the WSGI application says. A streamed answer is sent piece by piece, as fast as the caller reads."""
+    """What the WSGI application says."""
 
-    def __init__(self, send: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._send = send
-        self._loop = loop
-        self._begin: dict[str, Any] | None = None
-        self._pieces: list[bytes] = []
+    def __init__(self) -> None:
+        self.begin: dict[str, Any] = {}
+        self.pieces: list[bytes] = []
 
     def start(self, status: str, headers: Headers, exc_info: Any = None) -> Callable[[bytes], object]:
-        self._begin = {
+        self.begin = {
             "type": "http.response.start",
             "status": int(status[:3]),
             "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
         }
-        return self._pieces.append
+        return self.pieces.append
 
-    def drain(self, response: Iterable[bytes]) -> None:
-        """In the thread that made the response; closing it ends Django's request there."""
+    def take(self, response: Any) -> Any:
+        """Keeps an ordinary answer whole and ends Django's request, in its own thread; hands back one to stream."""
+        if getattr(response, "streaming", False):
+            return response
         try:
-            if not getattr(response, "streaming", False):
-                self._pieces.extend(response)
-                return
-            for piece in response:
-                asyncio.run_coroutine_threadsafe(self._flush(piece), self._loop).result()
+            self.pieces.extend(response)
         finally:
-            close = getattr(response, "close", None)
-            if close is not None:
-                close()
+            if hasattr(response, "close"):
+                response.close()
+        return None
 
-    async def _flush(self, piece: bytes) -> None:
-        await self._send_begin()
-        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
-    async def finish(self) -> None:
-        await self._send_begin()
-        await self._send({"type": "http.response.body", "body": b"".join(self._pieces)})
-
-    async def _send_begin(self) -> None:
-        if self._begin is not None:
-            begin, self._begin = self._begin, None
-            await self._send(begin)
+def _next_piece(pieces: Iterator[bytes]) -> bytes:
+    gathered = bytearray()
+    for piece in pieces:
+        gathered += piece
+        if len(gathered) >= _PIECE:
+            break
+    return bytes(gathered)
 
 
 async def _body(receive: Any) -> bytes | None:

@@ -14,7 +14,8 @@ from config.request_context import RequestContext, begin, new_request_id
 log = structlog.get_logger("rung.request")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _INTERNAL_ERROR = 1011  # the WebSocket close code
-_QUIET = ("/livez", "/readyz", "/metrics", "/static")
+_ALIVE = b'{"status":"ok"}'
+_QUIET = ("/livez", "/readyz", "/metrics")
 
 
 class _TooLarge(Exception):
@@ -51,6 +52,10 @@ class Door:
         begun = time.perf_counter()
         answer = _Answer(send, context.request_id)
         try:
+            if scope["path"] == "/livez" and scope["method"] in ("GET", "HEAD"):
+                context.route = "/livez"  # needs no thread, so it answers when all of them are busy
+                await answer.say(200, b"application/json", _ALIVE)
+                return
             if _declared_length(scope) > self.max_body:
                 raise _TooLarge  # noqa: TRY301 - one place answers it
             await self.inner(scope, _Bounded(receive, self.max_body), answer)
@@ -82,13 +87,12 @@ class _Answer:
     async def problem(self, error: errors.DomainError) -> None:
         if self.status:
             return  # the answer has begun; all that can be done is to stop
-        body = problem.body_of(error)
-        headers = [
-            (b"content-type", problem.CONTENT_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            *((name.lower().encode(), value.encode()) for name, value in problem.headers_of(error).items()),
-        ]
-        await self({"type": "http.response.start", "status": error.status, "headers": headers})
+        headers = [(name.lower().encode(), value.encode()) for name, value in problem.headers_of(error).items()]
+        await self.say(error.status, problem.CONTENT_TYPE.encode(), problem.body_of(error), *headers)
+
+    async def say(self, status: int, content_type: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+        about = [(b"content-type", content_type), (b"content-length", str(len(body)).encode()), *headers]
+        await self({"type": "http.response.start", "status": status, "headers": about})
         await self({"type": "http.response.body", "body": body})
 
 

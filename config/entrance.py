@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from config import env, valkey
+from config import valkey
 
 SECONDS = 3600
 OPERATOR = "operator"
@@ -20,7 +20,7 @@ _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 def offered() -> bool:
     """In development, bound to loopback, and nowhere else."""
-    return not settings.PRODUCTION and env.text("RUNG_BIND", "127.0.0.1") in _LOOPBACK
+    return not settings.PRODUCTION and settings.BIND in _LOOPBACK
 
 
 def new_link(origin: str) -> str:

@@ -2,24 +2,28 @@
 
 from collections.abc import Callable
 
-import structlog
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
-from config import errors, health, problem
+from config import errors, health, pages, problem
 from config.request_context import current
 
-log = structlog.get_logger(__name__)
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
-_PROBES = {"/livez": health.livez, "/readyz": health.readyz, "/metrics": health.metrics_page}
-_BY_STATUS: dict[int, tuple[type[errors.DomainError], str]] = {
-    400: (errors.InvalidRequest, "The request is malformed, or its Host is not one that Rung serves (ALLOWED_HOSTS)."),
-    403: (errors.Forbidden, "You may not do this."),
-    404: (errors.NotFound, "There is nothing at this address."),
-    405: (errors.MethodNotAllowed, "This address does not take that method."),
-    413: (errors.PayloadTooLarge, "The body is larger than this address takes."),
-    500: (errors.InternalError, "This is our fault. The request id helps us find it."),
+_PROBES = {"/readyz": health.readyz, "/metrics": health.metrics_page}
+_BY_STATUS: dict[int, type[errors.DomainError]] = {
+    error.status: error
+    for error in (
+        errors.InvalidRequest,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.MethodNotAllowed,
+        errors.PayloadTooLarge,
+        errors.InternalError,
+        errors.Unavailable,
+    )
 }
+_MALFORMED = "The request is malformed, or its Host is not one that Rung serves (ALLOWED_HOSTS)."
 
 
 class HealthMiddleware:
@@ -39,9 +43,8 @@ class HealthMiddleware:
 
 
 def _refused(status: int, *, allow: str | None = None) -> HttpResponse:
-    error, sentence = _BY_STATUS.get(status, (errors.InvalidRequest, ""))
-    told = problem.response_to(error(sentence))
-    told.status_code = status
+    known = _BY_STATUS.get(status, errors.InvalidRequest)
+    told = problem.response_to(known(_MALFORMED if known is errors.InvalidRequest else ""))
     if allow is not None:
         told["Allow"] = allow
     return told
@@ -64,3 +67,10 @@ class ProblemMiddleware:
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
         if request.resolver_match is not None:
             current().route = "/" + request.resolver_match.route
+
+    def process_exception(self, request: HttpRequest, raised: Exception) -> HttpResponse | None:
+        """What DRF's handler does for API views, for all others."""
+        error = problem.domain_error(raised)
+        if error is None or isinstance(raised, Http404 | PermissionDenied | SuspiciousOperation):
+            return None  # a defect, or what Django's own error pages are for
+        return problem.response_to(error) if problem.wants_problem(request) else pages.told(request, error)

@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 
+from config.errors import DomainError
 from config.request_context import current
 
 
@@ -31,6 +32,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     return _page(request, 500, "We slipped", "This is our fault. The request id below helps us find what happened.")
+
+
+def told(request: HttpRequest, error: DomainError) -> HttpResponse:
+    return _page(request, error.status, error.title, error.detail)
 
 
 def icon(request: HttpRequest) -> HttpResponse:

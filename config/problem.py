@@ -1,12 +1,16 @@
 """Every error as application/problem+json, whoever raises it: a view, DRF, Django, the ASGI door."""
 
+import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions as drf
 
 from config import errors, wire
+from config.metrics import STORE_FAILURES
 from config.request_context import current
 
+log = structlog.get_logger(__name__)
 CONTENT_TYPE = "application/problem+json"
 
 
@@ -38,25 +42,29 @@ def response_to(error: errors.DomainError) -> HttpResponse:
     return HttpResponse(body_of(error), status=error.status, content_type=CONTENT_TYPE, headers=headers_of(error))
 
 
-def domain_error(raised: Exception) -> errors.DomainError | None:  # noqa: PLR0911 - a table of eight lines
+def domain_error(raised: Exception) -> errors.DomainError | None:  # noqa: PLR0911 - a table of nine lines
     """What a framework's exception means in our words; None for what is a defect of ours."""
     match raised:
         case errors.DomainError():
             return raised
         case Http404() | drf.NotFound():
-            return errors.NotFound("There is nothing at this address.")
+            return errors.NotFound()
         case PermissionDenied() | drf.PermissionDenied():
-            return errors.Forbidden(str(getattr(raised, "detail", "")) or "You may not do this.")
+            return errors.Forbidden(str(getattr(raised, "detail", "")))
         case drf.NotAuthenticated() | drf.AuthenticationFailed():
             return errors.Unauthenticated(str(raised.detail))
         case drf.MethodNotAllowed():
-            return errors.MethodNotAllowed("This address does not take that method.")
+            return errors.MethodNotAllowed()
         case drf.UnsupportedMediaType():
             return errors.UnsupportedMediaType(str(raised.detail))
+        case OperationalError() | InterfaceError():
+            log.error("database_unavailable", error=str(raised))
+            STORE_FAILURES.labels("database").inc()
+            return errors.Unavailable("The database does not answer.", retry_after=1)
         case RequestDataTooBig():
-            return errors.PayloadTooLarge("The body is larger than this address takes.")
+            return errors.PayloadTooLarge()
         case drf.APIException() | SuspiciousOperation():
-            return errors.InvalidRequest(str(getattr(raised, "detail", "")) or "The request is malformed.")
+            return errors.InvalidRequest(str(getattr(raised, "detail", "")))
     return None
 
 

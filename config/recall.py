@@ -2,6 +2,7 @@
 something changes. Nothing is remembered while changes cannot be heard.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -53,8 +54,13 @@ class _Changes:
         with self._lock:
             self.epoch = None
 
+    def forget_thread(self) -> None:
+        """In a child after a fork: the thread that listened stayed with the parent."""
+        self.__init__()  # type: ignore[misc]  # the lock, too, may have been held by a thread that is not here
+
 
 changes = _Changes()
+os.register_at_fork(after_in_child=changes.forget_thread)
 
 
 def channel() -> str:
@@ -99,4 +105,5 @@ def forget() -> None:
 
 
 def forget_after_commit() -> None:
+    """on_commit, because a change may come from the admin, whose transaction is not ours to end."""
     transaction.on_commit(forget)

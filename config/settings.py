@@ -35,6 +35,9 @@ if not _database_url:
 DATABASES = {"default": env.database(_database_url)}
 DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}  # one connection for each thread that asks
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": "3", **DATABASES["default"]["OPTIONS"]}  # type: ignore[dict-item]
+PORT = env.number("PORT", 8000, least=1, most=65535)
+BIND = env.text("RUNG_BIND", "127.0.0.1") or "127.0.0.1"
+WEB_PROCESSES = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
 WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each web process
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -51,7 +54,7 @@ CACHES = {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": CACHE_URL,
         "KEY_PREFIX": "rung",
-        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 2, "SOCKET_TIMEOUT": 2},
+        "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5},
     }
 }
 DJANGO_REDIS_IGNORE_EXCEPTIONS = True  # a cache that is down is an empty cache
@@ -77,6 +80,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_BEAT_SCHEDULE = {
+    "erased ids": {"task": "players.tasks.erased_ids_sweep", "schedule": schedule(run_every=3600)},
     "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
@@ -178,6 +182,7 @@ SPECTACULAR_SETTINGS = {
     "SECURITY": [{"bearer": []}, {}],
     "AUTHENTICATION_WHITELIST": [],  # said by SECURITY, for all of them
 }
+DEMO = env.flag("RUNG_DEMO", default=True) and not PRODUCTION
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 

@@ -73,11 +73,6 @@ def encode(value: object) -> bytes:
     return _encoder.encode(value)
 
 
-def builtins(value: object) -> Any:
-    """Plain dicts and lists, for templates and comparisons."""
-    return msgspec.to_builtins(value, builtin_types=(bytes,))
-
-
 def ref(wire_type: type) -> dict[str, str]:
     """A reference for OpenAPI to a wire type, which is then part of the document."""
     if wire_type not in _registered:

@@ -107,6 +107,6 @@ class ModeAdmin(admin.ModelAdmin):
         return super().has_delete_permission(request, obj) and not (obj and obj.first_score_at)
 
     def save_model(self, request: HttpRequest, obj: Mode, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
+        obj.save(update_fields=form.changed_data if change else None)  # what scores set meanwhile stays
         for warning in examine(obj.rules).warnings:
             messages.warning(request, warning)

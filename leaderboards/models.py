@@ -1,6 +1,6 @@
 """What is played: modes and their rules."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -8,38 +8,53 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.timezone import now
 
-from leaderboards.rules.encoding import MAX_RAW
-from leaderboards.rules.mode import Bounds, ModeRules, examine, locked_changes
+from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
+from leaderboards.rules.mode import (
+    MOST_DIMENSION_VALUES,
+    MOST_GRACE_SECONDS,
+    Aggregation,
+    Bounds,
+    ModeRules,
+    Order,
+    Ranking,
+    Submit,
+    TieBreak,
+    examine,
+    locked_changes,
+)
 from players.models import Game, valid_slug
 
 RULES = tuple(ModeRules.__dataclass_fields__)
 _TOO_LARGE = f"Scaled scores reach from -{MAX_RAW} to {MAX_RAW}."
 
 
-def _choices(*values: str) -> list[tuple[str, str]]:
-    return [(value, value) for value in values]
+DEFAULT = ModeRules()
+
+
+def _choices(literal: Any) -> list[tuple[str, str]]:
+    return [(value, value) for value in get_args(literal)]
 
 
 def default_windows() -> list[str]:
-    return list(ModeRules().windows)
+    return list(DEFAULT.windows)
 
 
 def default_dimensions() -> list[str]:
-    return list(ModeRules().dimensions)
+    return list(DEFAULT.dimensions)
 
 
 class Mode(models.Model):
     """One way to play a game. Scores here are scaled integers (rules/encoding.py)."""
 
-    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="modes")
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="modes", db_index=False)
     slug = models.CharField(max_length=50, validators=[valid_slug])
     title = models.CharField(max_length=100)
     description = models.TextField(blank=True, max_length=1000)
     active = models.BooleanField(default=True, help_text="Off: readable, not writable.")
 
-    aggregation = models.CharField(max_length=10, default="best", choices=_choices("best", "sum", "latest"))
-    order = models.CharField(max_length=4, default="desc", choices=_choices("desc", "asc"))
-    decimals = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(6)])
+    aggregation = models.CharField(max_length=10, default=DEFAULT.aggregation, choices=_choices(Aggregation))
+    order = models.CharField(max_length=4, default=DEFAULT.order, choices=_choices(Order))
+    decimals = models.PositiveSmallIntegerField(default=DEFAULT.decimals, validators=[MaxValueValidator(MAX_DECIMALS)])
     min_score = models.BigIntegerField(null=True, blank=True, help_text="Scaled: 1.250 with 3 decimals is 1250.")
     max_score = models.BigIntegerField(null=True, blank=True, help_text="Scaled.")
     max_total = models.BigIntegerField(null=True, blank=True, help_text="Scaled; for sum only.")
@@ -47,17 +62,21 @@ class Mode(models.Model):
         default=dict, blank=True, help_text='Tighter, scaled bounds: {"level:7": {"low": null, "high": 5000}}'
     )
     windows: "ArrayField[Any, Any]" = ArrayField(models.CharField(max_length=10), default=default_windows)
-    timezone = models.CharField(max_length=64, default="UTC", help_text="IANA name; where the mode's days begin.")
-    grace_seconds = models.PositiveIntegerField(default=3600, validators=[MaxValueValidator(7 * 24 * 3600)])
-    tie_break = models.CharField(max_length=8, default="earliest", choices=_choices("earliest", "latest", "none"))
-    ranking = models.CharField(max_length=11, default="unique", choices=_choices("unique", "competition", "dense"))
+    timezone = models.CharField(
+        max_length=64, default=DEFAULT.timezone, help_text="IANA name; where the mode's days begin."
+    )
+    grace_seconds = models.PositiveIntegerField(
+        default=DEFAULT.grace_seconds, validators=[MaxValueValidator(MOST_GRACE_SECONDS)]
+    )
+    tie_break = models.CharField(max_length=8, default=DEFAULT.tie_break, choices=_choices(TieBreak))
+    ranking = models.CharField(max_length=11, default=DEFAULT.ranking, choices=_choices(Ranking))
     dimensions: "ArrayField[Any, Any]" = ArrayField(
         models.CharField(max_length=32), default=default_dimensions, blank=True
     )
     dimension_values = models.PositiveIntegerField(
-        default=1000, validators=[MinValueValidator(1), MaxValueValidator(10_000)]
+        default=DEFAULT.dimension_values, validators=[MinValueValidator(1), MaxValueValidator(MOST_DIMENSION_VALUES)]
     )
-    submit = models.CharField(max_length=7, default="trusted", choices=_choices("trusted", "token", "open"))
+    submit = models.CharField(max_length=7, default=DEFAULT.submit, choices=_choices(Submit))
 
     # set once, by the log, in the transaction of the first score; from then on LOCKED rules stay as they are
     first_score_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -15,18 +15,19 @@ from players.models import Player
 from players.selectors import games_visible, players_newest
 
 _SHOWN = 14
+_GAMES = 20
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    games = [_card(game.slug, now) for game in games_visible(NOBODY)]
+    games = [_card(game.slug, now) for game in games_visible(NOBODY)[:_GAMES]]
     return render(request, "leaderboards/home.html", {"games": games})
 
 
 def _card(slug: str, now: datetime) -> dict[str, Any]:
     game = may_read(NOBODY, slug)
-    newest = players_newest(game=game.pk, most=200)
+    newest = players_newest(game=game.pk, most=60)
     countries = dict.fromkeys(player.country for player in newest if player.country)
     return {
         "state": game_state(game, at=now),

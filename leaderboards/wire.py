@@ -1,12 +1,26 @@
-"""What comes in and goes out about games and modes: the contract, once."""
+"""What comes in and goes out about games and modes."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
 from config.wire import Incoming, Instant, Outgoing, described_as
+from leaderboards.rules.encoding import MAX_DECIMALS
+from leaderboards.rules.mode import (
+    DIMENSION,
+    MOST_DIMENSION_VALUES,
+    MOST_DIMENSIONS,
+    MOST_GRACE_SECONDS,
+    Aggregation,
+    ModeRules,
+    Order,
+    Ranking,
+    Submit,
+    TieBreak,
+)
 from leaderboards.rules.windows import Kind
+from players.names import SLUG
 
 _DECIMAL = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 ScoreIn = Annotated[
@@ -17,7 +31,7 @@ ScoreIn = Annotated[
     ),
 ]
 ScoreOut = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
-ModeSlug = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,49}$", examples=["solo"])]
+ModeSlug = Annotated[str, Meta(pattern=f"^{SLUG.pattern}$", examples=["solo"])]
 Title = Annotated[str, Meta(max_length=100)]
 # what is said beyond the lengths is checked, with better sentences, in rules/mode.py
 Windows = Annotated[
@@ -25,15 +39,11 @@ Windows = Annotated[
     Meta(max_length=32, extra_json_schema={"minItems": 1, "uniqueItems": True}),
 ]
 Dimensions = Annotated[
-    tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": "^[a-z][a-z0-9_]{0,31}$"})], ...],
-    Meta(max_length=8, extra_json_schema={"uniqueItems": True}),
+    tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{DIMENSION.pattern}$"})], ...],
+    Meta(max_length=MOST_DIMENSIONS, extra_json_schema={"uniqueItems": True}),
 ]
 
-Aggregation = Literal["best", "sum", "latest"]
-Order = Literal["desc", "asc"]
-TieBreak = Literal["earliest", "latest", "none"]
-Ranking = Literal["unique", "competition", "dense"]
-Submit = Literal["trusted", "token", "open"]
+_DEFAULT = ModeRules()
 
 
 class ValueBounds(Incoming):
@@ -47,21 +57,21 @@ class ModeDeclaration(Incoming):
     title: Title = ""
     description: Annotated[str, Meta(max_length=1000)] = ""
     active: bool = True
-    aggregation: Aggregation = "best"
-    order: Order = "desc"
-    decimals: Annotated[int, Meta(ge=0, le=6)] = 0
+    aggregation: Aggregation = _DEFAULT.aggregation
+    order: Order = _DEFAULT.order
+    decimals: Annotated[int, Meta(ge=0, le=MAX_DECIMALS)] = _DEFAULT.decimals
     min_score: ScoreIn | None = None
     max_score: ScoreIn | None = None
     max_total: ScoreIn | None = None
     bounds: Annotated[dict[str, ValueBounds], Meta(max_length=1000)] = {}
-    windows: Windows = ("daily", "weekly", "monthly", "alltime")
-    timezone: Annotated[str, Meta(max_length=64)] = "UTC"
-    grace_seconds: Annotated[int, Meta(ge=0, le=7 * 24 * 3600)] = 3600
-    tie_break: TieBreak = "earliest"
-    ranking: Ranking = "unique"
-    dimensions: Dimensions = ("region", "country")
-    dimension_values: Annotated[int, Meta(ge=1, le=10_000)] = 1000
-    submit: Submit = "trusted"
+    windows: Windows = _DEFAULT.windows
+    timezone: Annotated[str, Meta(max_length=64)] = _DEFAULT.timezone
+    grace_seconds: Annotated[int, Meta(ge=0, le=MOST_GRACE_SECONDS)] = _DEFAULT.grace_seconds
+    tie_break: TieBreak = _DEFAULT.tie_break
+    ranking: Ranking = _DEFAULT.ranking
+    dimensions: Dimensions = _DEFAULT.dimensions
+    dimension_values: Annotated[int, Meta(ge=1, le=MOST_DIMENSION_VALUES)] = _DEFAULT.dimension_values
+    submit: Submit = _DEFAULT.submit
 
 
 class GameDeclaration(Incoming):

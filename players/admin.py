@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from players.countries import flag
 from players.models import ApiKey, Ban, Game, Player
 from players.scopes import Scope
-from players.services import key_create, key_revoke, player_revoke_tokens
+from players.services import key_create, key_revoke, player_edit, player_revoke_tokens
 
 _SCOPES = {
     Scope.SUBMIT: "submit: send scores",
@@ -129,6 +129,12 @@ class PlayerAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Player | None = None) -> bool:
         return False  # erasing is an act of its own: DELETE /v1/games/{game}/players/{player_id}
 
+    def save_model(self, request: HttpRequest, obj: Player, form: Any, change: bool) -> None:
+        if change:
+            player_edit(player=obj, fields={name: form.cleaned_data[name] for name in form.changed_data})
+        else:
+            super().save_model(request, obj, form, change)
+
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for ban in formset.save(commit=False):
             if ban.made_by_id is None and ban.pk is None:
@@ -157,6 +163,11 @@ class BanAdmin(admin.ModelAdmin):
     search_fields = ["player__player_id"]
     fields = ["player", "kind", "starts_at", "ends_at", "reason", "made_by"]
     readonly_fields = ["made_by"]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """An address may name the player to ban, and nothing else: Django fails on what it cannot read."""
+        player = request.GET.get("player", "")
+        return {"player": player} if player.isascii() and player.isdigit() and len(player) < 19 else {}  # noqa: PLR2004
 
     def save_model(self, request: HttpRequest, obj: Ban, form: Any, change: bool) -> None:
         if not change and request.user.is_authenticated:

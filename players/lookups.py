@@ -7,7 +7,9 @@ from django.utils import timezone
 
 from config.recall import Recall
 from players import keys
-from players.models import SLUG, ApiKey, Game, Player
+from players.models import ApiKey, ErasedId, Game, Player
+from players.names import SLUG
+from players.profile import id_digest
 from players.scopes import Scope
 
 _USED_EVERY = timedelta(minutes=1)  # how exact "last used" is
@@ -56,8 +58,10 @@ def _load_key(text: str) -> KeyRecord | None:
 def _load_tokens_valid_from(player: tuple[int, str]) -> tuple[datetime | None] | None:
     """In a tuple, because "this player's tokens are all good" is worth remembering and None is not."""
     game, player_id = player
-    row = Player.objects.filter(game_id=game, player_id=player_id).values_list("tokens_valid_from").first()
-    return row or (None,)
+    row = Player.objects.filter(game_id=game, player_id=player_id).values_list("tokens_valid_from", flat=True).first()
+    erased = ErasedId.objects.filter(game_id=game, digest=id_digest(game, player_id))
+    moments = [moment for moment in (row, erased.values_list("erased_at", flat=True).first()) if moment]
+    return (max(moments, default=None),)
 
 
 _games: Recall[str, GameRecord] = Recall(_load_game)

@@ -1,6 +1,5 @@
 """Who there is: games (tenants), their API keys, their players, and bans."""
 
-import re
 import secrets
 from datetime import datetime
 from typing import Any, ClassVar
@@ -12,12 +11,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from players import countries, names
+from players import names
+from players.profile import profile_checks
 from players.scopes import Scope
 
-SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)
-SLUG_RULE = "1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit."
-valid_slug = RegexValidator(rf"^{SLUG.pattern}\Z", SLUG_RULE)
+valid_slug = RegexValidator(rf"^{names.SLUG.pattern}\Z", names.SLUG_RULE)
 
 
 def new_signing_secret() -> str:
@@ -69,7 +67,7 @@ class ApiKey(models.Model):
 class Player(models.Model):
     """One player of one game. The compact pk is what boards and the log hold; names live here alone."""
 
-    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="players")
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="players", db_index=False)
     player_id = models.CharField(max_length=64, null=True, help_text="The game's own id. Empty: erased.")  # noqa: DJ001 - null keeps the pk of an erased player out of the unique pair
     display_name = models.CharField(max_length=64)
     country = models.CharField(max_length=2, blank=True)
@@ -95,25 +93,40 @@ class Player(models.Model):
 
     def clean(self) -> None:
         """The same rules for the admin as for the API."""
-        checks = {
-            "player_id": (names.check_player_id, self.player_id or ""),
-            "display_name": (names.clean_name, self.display_name),
-            "country": (countries.check_country, self.country),
-            "region": (names.check_region, self.region),
-        }
-        for field, (check, value) in checks.items():
-            if not value and field in {"country", "region"}:
+        checks = profile_checks(self.game.slug) | {"player_id": names.check_player_id}
+        for field, check in checks.items():
+            value = getattr(self, field)
+            if not value and field not in {"player_id", "display_name"}:
                 continue
             try:
-                setattr(self, field, check(value))
+                setattr(self, field, check(value or ""))
             except ValueError as error:
                 raise ValidationError({field: str(error)}) from None
 
 
+class ErasedId(models.Model):
+    """That an id was erased, without the id: should it register anew, its old tokens stay refused and its bans hold."""
+
+    game = models.ForeignKey(Game, on_delete=models.CASCADE, related_name="+", db_index=False)
+    player = models.OneToOneField(Player, on_delete=models.CASCADE, related_name="erased_id")
+    digest = models.BinaryField(max_length=32)  # keyed, so that ids cannot be guessed from it
+    erased_at = models.DateTimeField(db_index=True)  # kept while a token or a ban can outlive it
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["game", "digest"], name="erased_id_once_in_its_game")]
+
+    def __str__(self) -> str:
+        return f"erased id {self.pk}"
+
+
 class BanQuerySet(models.QuerySet["Ban"]):
+    def unended(self, at: datetime) -> "BanQuerySet":
+        """Those that hold then or will."""
+        return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=at))
+
     def active(self, at: datetime) -> "BanQuerySet":
         """Those that hold at that moment; a ban ends by itself because nothing has to end it."""
-        return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=at), starts_at__lte=at)
+        return self.unended(at).filter(starts_at__lte=at)
 
 
 class Ban(models.Model):
@@ -122,7 +135,7 @@ class Ban(models.Model):
         SUSPENSION = "suspension", "suspension: a ban with an end"
         SHADOW = "shadow", "shadow ban: nobody else sees the player"
 
-    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="bans")
+    player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="bans", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.BAN)
     starts_at = models.DateTimeField(default=timezone.now)
     ends_at = models.DateTimeField(null=True, blank=True, help_text="Empty: for ever.")

@@ -70,7 +70,9 @@ _STACKING: Final = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u
 _MAX_STACKING: Final = 2
 _MAX_MARKS: Final = 4
 
-_REGION: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+REGION: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}", re.ASCII)
+SLUG: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)  # of games and modes
+SLUG_RULE: Final = "1 to 50 of a–z, 0–9, - and _, beginning with a letter or a digit."
 
 
 class NameRefused(ValueError):
@@ -149,6 +151,6 @@ def check_player_id(raw: str) -> str:
 
 
 def check_region(raw: str) -> str:
-    if not _REGION.fullmatch(raw):
+    if not REGION.fullmatch(raw):
         raise ValueError("A region is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter or digit.")
     return raw

@@ -1,29 +1,28 @@
 """What can be done to keys, players and their tokens."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.db import IntegrityError, transaction
-from django.utils.module_loading import import_string
+from django.db.models import Exists, OuterRef
 from msgspec import UNSET
 
 from config.errors import InvalidRequest, Unavailable
 from config.recall import forget_after_commit
-from players import countries, names
+from players import names
+from players.errors import PlayerNotFound
 from players.keys import new_key
 from players.lookups import GameRecord
-from players.models import ApiKey, Game, Player
+from players.models import ApiKey, Ban, ErasedId, Game, Player
+from players.profile import id_digest, profile_checks
 from players.scopes import Scope
 from players.selectors import player_get
 from players.signals import player_changed, player_erased
+from players.tokens import CLOCK_SKEW, MOST_SECONDS
 from players.wire import PlayerUpsert
 
 _TRIES = 5
-_address_is_valid = URLValidator(schemes=["https"])
 
 
 def key_create(
@@ -54,15 +53,37 @@ def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at:
     with transaction.atomic():
         first = {"display_name": default_name(player_id), **fields, "last_seen_at": at}
         player, made = _locked_or_new(game=game, player_id=player_id, first=first)
-        if not made:
-            before = {name: getattr(player, name) for name, value in fields.items() if getattr(player, name) != value}
-            for name in before:
-                setattr(player, name, fields[name])
-            player.last_seen_at = at
-            player.save(update_fields=[*before, "last_seen_at"])
-            if before:
-                player_changed.send(sender=Player, player=player, before=before)
+        if made:
+            _carry_bans(game, player_id, player, at)
+        else:
+            _change(player, fields | {"last_seen_at": at})
     return player, made
+
+
+def _carry_bans(game: GameRecord, player_id: str, player: Player, at: datetime) -> None:
+    """Erasing oneself is no way out of a ban."""
+    erased = ErasedId.objects.filter(game_id=game.pk, digest=id_digest(game.pk, player_id)).first()
+    if erased is not None:
+        Ban.objects.filter(player_id=erased.player_id).unended(at).update(player=player)
+
+
+def player_edit(*, player: Player, fields: dict[str, Any]) -> None:
+    """What an operator corrects. Whoever was erased meanwhile stays erased."""
+    with transaction.atomic():
+        locked = Player.objects.select_for_update().get(pk=player.pk)
+        if locked.erased_at is not None:
+            raise PlayerNotFound("The player was erased meanwhile.")
+        _change(locked, fields)
+
+
+def _change(player: Player, fields: dict[str, Any]) -> None:
+    before = {name: getattr(player, name) for name, value in fields.items() if getattr(player, name) != value}
+    for name in before:
+        setattr(player, name, fields[name])
+    player.save(update_fields=list(before))
+    before.pop("last_seen_at", None)  # is no news to anyone
+    if before:
+        player_changed.send(sender=Player, player=player, before=before)
 
 
 def _locked_or_new(*, game: GameRecord, player_id: str, first: dict[str, Any]) -> tuple[Player, bool]:
@@ -79,6 +100,9 @@ def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
     """Forgets who the player was. The row stays as a number, so that what others did against it stays true."""
     with transaction.atomic():
         player = player_get(game=game, player_id=player_id, lock=True)
+        ErasedId.objects.update_or_create(
+            game_id=game.pk, digest=id_digest(game.pk, player_id), defaults={"erased_at": at, "player": player}
+        )
         player.player_id = None
         player.display_name = player.country = player.region = player.avatar_url = ""
         player.last_seen_at = None
@@ -87,6 +111,13 @@ def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
         player.bans.update(reason="")
         player_erased.send(sender=Player, player=player)
     forget_after_commit()
+
+
+def erased_ids_forget(*, at: datetime) -> int:
+    """Once no token and no ban of an erased id can matter any more, even the digest goes."""
+    longest = timedelta(seconds=MOST_SECONDS) + CLOCK_SKEW
+    banned = Ban.objects.filter(player=OuterRef("player")).unended(at)
+    return ErasedId.objects.filter(~Exists(banned), erased_at__lt=at - longest).delete()[0]
 
 
 def player_revoke_tokens(*, player: Player, at: datetime) -> None:
@@ -109,13 +140,7 @@ def default_name(player_id: str) -> str:
 def _checked(player_id: str, wanted: PlayerUpsert, game: GameRecord) -> dict[str, str]:
     errors: dict[str, list[str]] = {}
     fields: dict[str, str] = {}
-    checks = {
-        "display_name": lambda name: _moderated(name, game.slug),
-        "country": countries.check_country,
-        "region": names.check_region,
-        "avatar_url": _web_address,
-    }
-    for field, check in checks.items():
+    for field, check in profile_checks(game.slug).items():
         value = getattr(wanted, field)
         if value is UNSET:
             continue
@@ -130,19 +155,3 @@ def _checked(player_id: str, wanted: PlayerUpsert, game: GameRecord) -> dict[str
     if errors:
         raise InvalidRequest("; ".join(f"{field}: {why[0]}" for field, why in errors.items()), errors=errors)
     return fields
-
-
-def _moderated(raw: str, game: str) -> str:
-    name = names.clean_name(raw)
-    names.moderate(name, game=game, checks=[import_string(path) for path in settings.NAME_CHECKS])
-    return name
-
-
-def _web_address(raw: str) -> str:
-    if not raw.isascii() or not raw.isprintable() or any(character in raw for character in " \"'<>\\^`{|}"):
-        raise ValueError("An avatar's address is plain ASCII without spaces or quotes.")
-    try:
-        _address_is_valid(raw)  # as the admin's form does, which could not save the player otherwise
-    except ValidationError:
-        raise ValueError("An avatar's address is a whole one, like https://cdn.example.com/nova.png.") from None
-    return raw

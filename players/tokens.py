@@ -50,7 +50,7 @@ def player_claims(token: str, *, secret: str, now: datetime) -> PlayerClaims:
         player_id = check_player_id(claims["sub"])
     except (KeyError, TypeError, ValueError):
         raise TokenRefused("The token names no valid player.") from None
-    earliest = issued or expires - timedelta(seconds=MOST_SECONDS)
+    earliest = issued or expires - timedelta(seconds=MOST_SECONDS) - CLOCK_SKEW
     return PlayerClaims(game=str(claims.get("iss")), player_id=player_id, earliest_issue=earliest)
 
 

@@ -1,12 +1,13 @@
-"""What comes in and goes out about players: the contract, once."""
+"""What comes in and goes out about players."""
 
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
 from config.wire import Incoming, Instant, Outgoing
+from players.names import REGION, SLUG
 
-GameSlug = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,49}$", examples=["arena"])]
+GameSlug = Annotated[str, Meta(pattern=f"^{SLUG.pattern}$", examples=["arena"])]
 PlayerId = Annotated[
     str,
     Meta(
@@ -19,7 +20,7 @@ PlayerId = Annotated[
 ]
 Name = Annotated[str, Meta(min_length=1, max_length=200, description="Trimmed and NFC-normalised; then 1 to 64.")]
 Country = Annotated[str, Meta(pattern="^[A-Za-z]{2}$", description="ISO 3166-1 alpha-2")]
-Region = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,31}$")]
+Region = Annotated[str, Meta(pattern=f"^{REGION.pattern}$")]
 Avatar = Annotated[str, Meta(pattern="^https://", max_length=500)]
 
 

@@ -14,6 +14,8 @@ CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # for each contract, by how its name begins: the module that sins, and the line with which it does
 SINS = {
     "Floors": ("players/services.py", "import leaderboards.models"),
+    "The ground floor": ("config/errors.py", "import players.models"),
+    "Inside config": ("config/errors.py", "import config.problem"),
     "Inside players": ("players/models.py", "import players.services"),
     "Inside leaderboards": ("leaderboards/rules/mode.py", "import leaderboards.models"),
     "Rules are pure": ("leaderboards/rules/windows.py", "import django.db"),
@@ -61,7 +63,7 @@ def test_a_planted_violation_is_found(tree: Path, contract: str) -> None:
     assert any(told.startswith(contract) for told in broken), said
 
 
-@pytest.mark.parametrize("package", ["players", "leaderboards"])
+@pytest.mark.parametrize("package", ["config", "players", "leaderboards"])
 def test_a_new_module_has_to_be_given_its_floor(tree: Path, package: str) -> None:
     (tree / package / "utils.py").write_text("")
     code, said = _lint(tree)

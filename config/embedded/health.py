@@ -2,10 +2,13 @@
 
 import http.client
 import json
+import os
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from config.embedded.preflight import host
 
 ANSWER_SECONDS = 10.0
 LOOK_EVERY_SECONDS = 10.0
@@ -96,7 +99,7 @@ class _Lasting:
 
 def _get(port: int, path: str, within: float) -> bytes | None:
     """No proxy, no redirect: http.client asks this machine and nobody else."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=within)
+    connection = http.client.HTTPConnection(host(os.environ), port, timeout=within)
     try:
         connection.request("GET", path, headers={"Connection": "close"})
         return connection.getresponse().read()

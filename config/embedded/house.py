@@ -28,11 +28,11 @@ class House:
         self._metrics.mkdir(mode=0o700, parents=True)
 
     def residents(self) -> dict[str, Callable[[], Program]]:
-        """Those that run until Rung stops, in the order they are started."""
+        """Those that run until Rung stops, in the order they are started; they are stopped the other way round."""
         return {
-            "web": lambda: self._python("web", "-m", "config.web"),
             "worker": lambda: self._python("worker", "-m", "celery", *WORKER.split(), patience=20.0),
             "beat": lambda: self._python("beat", "-m", "celery", *BEAT.split()),
+            "web": lambda: self._python("web", "-m", "config.web"),
         }
 
     def prepare(self) -> Program:

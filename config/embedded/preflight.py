@@ -34,8 +34,14 @@ def system_problem() -> str:
     return ""
 
 
+def host(environ: "os._Environ[str] | dict[str, str]") -> str:
+    """Where this machine itself reaches what listens on RUNG_BIND."""
+    bind = (environ.get("RUNG_BIND") or "").strip()
+    return "127.0.0.1" if bind in ("", "0.0.0.0", "localhost", "::") else bind  # noqa: S104 - compared, not bound
+
+
 def port_number_problem(port: str) -> str:
-    if port.isdecimal() and 1 <= int(port) <= HIGHEST_PORT:
+    if port and all(character in "0123456789" for character in port) and 1 <= int(port) <= HIGHEST_PORT:
         return ""
     return f"PORT must be a number from 1 to {HIGHEST_PORT}, not {port!r}: make up PORT=8000."
 
@@ -43,10 +49,10 @@ def port_number_problem(port: str) -> str:
 def port_problem(port: str) -> str:
     if port_number_problem(port):
         return port_number_problem(port)
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in host(os.environ) else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", int(port)))
+            probe.bind((host(os.environ), int(port)))
         except PermissionError:
             return f"Port {port} is for root alone. Choose a higher one: make up PORT=8000"
         except OSError as error:

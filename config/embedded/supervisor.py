@@ -1,5 +1,6 @@
 """What `make up` runs: starts the servers and the house in order, watches over them, stops them in order."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 
@@ -10,7 +11,7 @@ from config.embedded.greeting import greeting
 from config.embedded.health import Doctor, Health, Pulse, look
 from config.embedded.home import Home
 from config.embedded.house import House
-from config.embedded.preflight import port_problem
+from config.embedded.preflight import host, port_problem
 from config.embedded.programs import GLANCE_SECONDS, Program
 from config.embedded.records import records_heal
 from config.embedded.servers import Server, servers_start
@@ -18,7 +19,6 @@ from config.embedded.stopping import Stopping, StopSwitch
 
 READY_WITHIN_SECONDS = 90.0
 GLIMPSE_SECONDS = 3.0  # while starting, a question that hangs must not keep Ctrl-C waiting
-STOP_ORDER = ("prepare", "web", "beat", "worker", "valkey", "postgres")
 TITLES = {"postgres": "PostgreSQL", "valkey": "Valkey"}
 
 
@@ -65,7 +65,7 @@ class Supervisor:
         return child
 
     def _prepare(self) -> None:
-        self._console.say("Migrating and loading the demo …")
+        self._console.say("Preparing the database …")
         child = self._start_child("prepare", self._house.prepare)
         while (code := child.exit_code()) is None:
             self._switch.pause(GLANCE_SECONDS)
@@ -81,7 +81,7 @@ class Supervisor:
         with greeting(self._house.welcome(), pause=self._switch.pause) as words:
             self._wait_until_ready()
             text = words()
-        self._console.say(f"\nRung is ready at http://127.0.0.1:{self._port}")
+        self._console.say(f"\nRung is ready at http://{host(os.environ)}:{self._port}")
         self._console.say(f"{text}\n" if text else "")
         self._console.say(f"It took {time.time() - begun:.1f} seconds. Ctrl-C stops it.")
 
@@ -111,7 +111,6 @@ class Supervisor:
             child.watch(time.monotonic())
 
     def _stop(self) -> None:
-        for name in STOP_ORDER:
-            if child := self._children.get(name):
-                self._console.say(f"Stopping {TITLES.get(name, name)} …")
-                child.stop(hurried=self._switch.hurried)
+        for name, child in reversed(self._children.items()):  # the servers were first, so they are last
+            self._console.say(f"Stopping {TITLES.get(name, name)} …")
+            child.stop(hurried=self._switch.hurried)

@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
-from leaderboards.rules.windows import Kind, Window, kind_named
+from leaderboards.rules.windows import ORDINARY_SPAN, Window, kind_named
 
 DOUBLE_BITS: Final = 53
 MAX_RAW: Final = 2**DOUBLE_BITS
@@ -18,14 +18,6 @@ MAX_DECIMALS: Final = 6
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MAX_EXPONENT: Final = len(str(MAX_RAW)) - 1
-# An ordinary window of each kind, for what a mode's rules show. A window's own budget takes its real length: a day of
-# 25 hours (Antarctica/Casey had some of 27) tells ties apart until its last minute. All time is a horizon of ten years.
-_ORDINARY_SPAN: Final = {
-    Kind.DAILY: timedelta(days=1),
-    Kind.WEEKLY: timedelta(days=7),
-    Kind.MONTHLY: timedelta(days=31),
-    Kind.ALLTIME: timedelta(days=3653),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +52,13 @@ def tie_budget(window: Window, low: int | None, high: int | None) -> TieBudget |
     if not bits:
         return None
     if window.starts_at is None or window.ends_at is None:
-        return TieBudget(bits, _ORDINARY_SPAN[window.kind] // _MILLISECOND)
+        return TieBudget(bits, ORDINARY_SPAN[window.kind] // _MILLISECOND)
     return TieBudget(bits, -((window.starts_at - window.ends_at) // _MILLISECOND))
 
 
 def tie_resolution_ms(kind: str, low: int | None, high: int | None) -> int | None:
     """How close two equal scores may be and still be told apart, in an ordinary window of this kind."""
-    span_ms = _ORDINARY_SPAN[kind_named(kind)] // _MILLISECOND
+    span_ms = ORDINARY_SPAN[kind_named(kind)] // _MILLISECOND
     bits = tie_bits(low, high)
     return TieBudget(bits, span_ms).resolution_ms if bits else None
 

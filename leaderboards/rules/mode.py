@@ -10,9 +10,18 @@ from leaderboards.rules import encoding, windows
 PLAYERS_OWN = ("region", "country")  # dimensions that come from the player, not from the submission
 LOCKED = ("aggregation", "order", "decimals", "timezone")  # what logged scores mean depends on these
 MOST_DIMENSIONS = 8
-_DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
+MOST_DIMENSION_VALUES = 10_000
+MOST_GRACE_SECONDS = 7 * 24 * 3600
+DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _TAKEN = {"global", "friends", "guild", "guilds"}  # scopes that are not dimensions
+
+
+Aggregation = Literal["best", "sum", "latest"]
+Order = Literal["desc", "asc"]
+TieBreak = Literal["earliest", "latest", "none"]
+Ranking = Literal["unique", "competition", "dense"]
+Submit = Literal["trusted", "token", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +36,21 @@ class Bounds:
 class ModeRules:
     """Scores are scaled integers: 12.345 with three decimals is 12345."""
 
-    aggregation: Literal["best", "sum", "latest"] = "best"
-    order: Literal["desc", "asc"] = "desc"
+    aggregation: Aggregation = "best"
+    order: Order = "desc"
     decimals: int = 0
     min_score: int | None = None
     max_score: int | None = None
     max_total: int | None = None
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    windows: tuple[str, ...] = ("daily", "weekly", "monthly", "alltime")
+    windows: tuple[str, ...] = tuple(kind.value for kind in windows.Kind)
     timezone: str = "UTC"
     grace_seconds: int = 3600
-    tie_break: Literal["earliest", "latest", "none"] = "earliest"
-    ranking: Literal["unique", "competition", "dense"] = "unique"
+    tie_break: TieBreak = "earliest"
+    ranking: Ranking = "unique"
     dimensions: tuple[str, ...] = PLAYERS_OWN
     dimension_values: int = 1000
-    submit: Literal["trusted", "token", "open"] = "trusted"
+    submit: Submit = "trusted"
 
     def key_range(self) -> tuple[int | None, int | None]:
         """The range that an entry's score can take: of one submission, or for `sum` of the total."""
@@ -118,7 +127,7 @@ def _examine_dimensions(rules: ModeRules, found: Findings) -> None:
     for name in rules.dimensions:
         if name in _TAKEN:
             found.wrong("dimensions", f"{name!r} is a scope of its own and cannot be a dimension.")
-        elif not _DIMENSION.fullmatch(name):
+        elif not DIMENSION.fullmatch(name):
             found.wrong("dimensions", f"{name!r} is not a name: a–z, 0–9 and _, beginning with a letter, 32 at most.")
 
 
@@ -126,7 +135,7 @@ def _examine_value_bounds(rules: ModeRules, found: Findings) -> None:
     for scope, bounds in rules.bounds.items():
         dimension, _, value = scope.partition(":")
         where = f"bounds.{scope}"
-        if dimension in PLAYERS_OWN or not _DIMENSION.fullmatch(dimension):
+        if dimension in PLAYERS_OWN or not DIMENSION.fullmatch(dimension):
             found.wrong(where, "Bounds are for a value of a dimension that comes with the submission.")
         elif not _VALUE.fullmatch(value):
             found.wrong(where, 'Name a value: "level:7".')

@@ -36,6 +36,16 @@ class Kind(StrEnum):
     ALLTIME = "alltime"
 
 
+# An ordinary window of each kind, for what a mode's rules show. A window's own budget takes its real length: a day of
+# 25 hours (Antarctica/Casey had some of 27) tells ties apart until its last minute. All time is a horizon of ten years.
+ORDINARY_SPAN: Final = {
+    Kind.DAILY: timedelta(days=1),
+    Kind.WEEKLY: timedelta(days=7),
+    Kind.MONTHLY: timedelta(days=31),
+    Kind.ALLTIME: timedelta(days=3653),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """From `starts_at` up to, not including, `ends_at`, both in UTC; without bounds for all time."""

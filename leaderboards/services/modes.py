@@ -12,7 +12,8 @@ from leaderboards.models import RULES, Mode
 from leaderboards.rules import encoding
 from leaderboards.rules.mode import Bounds, Findings, ModeRules, examine, locked_changes
 from leaderboards.wire import GameDeclaration, ModeDeclaration
-from players.models import SLUG, SLUG_RULE, Game
+from players.models import Game
+from players.names import SLUG, SLUG_RULE
 
 _WORDS = ("title", "description", "active")
 _SCORES = ("min_score", "max_score", "max_total")

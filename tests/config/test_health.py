@@ -41,8 +41,7 @@ def test_a_store_that_is_down_is_named_with_what_is_wrong_and_no_password(
     _with_signs_of_life()
     setattr(settings, setting, f"redis://rung:hunter2@{DEAD}/0")
     answer = api.get("/readyz")
-    assert (answer.status_code, answer.json()["status"]) == (503, "down")
-    assert answer.headers["Retry-After"] == "5"
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded"), "scores are still taken"
     wrong = {name for name, check in answer.json()["checks"].items() if not check["ok"]}
     assert wrong == ({name, "workers", "beat"} if name == "cache" else {name})
     assert "refused" in answer.json()["checks"][name]["detail"]
@@ -51,7 +50,7 @@ def test_a_store_that_is_down_is_named_with_what_is_wrong_and_no_password(
 
 
 def test_a_wrong_password_is_told_from_a_server_that_is_away(api: ApiClient, settings: Settings) -> None:
-    settings.BROKER_URL = settings.BROKER_URL.replace("redis://", "redis://").replace("://:", "://nobody:wrong-")
+    settings.BROKER_URL = settings.BROKER_URL.replace("://:", "://nobody:wrong-")
     detail = api.get("/readyz").json()["checks"]["broker"]["detail"]
     assert "password" in detail.lower()
     assert "wrong-" not in detail

@@ -43,9 +43,9 @@ class PretendHouse(House):
     def residents(self) -> dict[str, Callable[[], Program]]:
         health = UNREADY if "unready" in self.wishes else READY
         return {
-            "web": lambda: self._python("web", "-c", WEB, str(self.port), health),
             "worker": lambda: self._python("worker", "-c", LIVES),
             "beat": lambda: self._python("beat", "-c", DEAF if "deaf" in self.wishes else LIVES, patience=600.0),
+            "web": lambda: self._python("web", "-c", WEB, str(self.port), health),
         }
 
     def prepare(self) -> Program:

@@ -67,7 +67,7 @@ def test_it_says_what_it_does_is_ready_and_stops_in_order(up: Start) -> None:
     assert f"\nRung is ready at http://127.0.0.1:{rung.port}\ncurl http://…\n" in rung.said()
     assert "prepare  | migrated" in rung.said()
     assert rung.end(signal.SIGINT) == 0
-    steps = ["Migrating", "Starting web", "ready at", "Stopping web", "Stopping beat", "Stopping worker"]
+    steps = ["Preparing the database", "Starting web", "ready at", "Stopping web", "Stopping beat", "Stopping worker"]
     places = [rung.said().index(step) for step in steps]
     assert places == sorted(places)
     assert processes_of(rung.folder) == []

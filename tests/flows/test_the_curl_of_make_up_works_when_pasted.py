@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,13 +14,15 @@ from pytest_django import Settings
 from config.embedded.home import Home
 from tests.live import Web
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(shutil.which("curl") is None, reason="this machine has no curl to paste into"),
+]
 
 
 def test_the_curl_that_make_up_prints_works_as_pasted_and_pasted_again(
-    web: Web, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    web: Web, settings: Settings, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PORT", str(web.port))
     settings.PORT = web.port
     settings.HOME = Home(tmp_path)  # a key of its own, beside other tests
     (tmp_path / ".curlrc").write_text("fail-with-body\n")  # curl itself is content with any answer

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from config import env, health, logs
+from config import health, logs
 from config.health import Check
 
 
@@ -49,11 +49,9 @@ class Command(BaseCommand):
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity")
             most, used = cursor.fetchone()
-        processes = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
-        self.stdout.write(
-            f"      connections  {used} of {most} used; web may take {settings.WEB_THREADS} × {processes}"
-        )
-        if settings.WEB_THREADS * processes > most * 0.8:
+        wanted = settings.WEB_THREADS * settings.WEB_PROCESSES
+        self.stdout.write(f"      connections  {used} of {most} used; web may take {wanted}")
+        if wanted > most * 0.8:
             self.stdout.write("WRONG connections  lower RUNG_WEB_THREADS, or raise max_connections.")
             return ["connections"]
         return []

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from config import env, heartbeat
+from config import heartbeat
 
 
 class Command(BaseCommand):
@@ -18,6 +18,6 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             self.stdout.write("Collecting static files …")
             call_command("collectstatic", interactive=False, verbosity=0, stdout=self.stdout)
-        elif env.flag("RUNG_DEMO", default=True):
+        if settings.DEMO:
             call_command("load_demo", stdout=self.stdout)
         heartbeat.forget()

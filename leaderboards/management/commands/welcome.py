@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.urls import reverse
 
-from config import entrance, env
+from config import entrance
 from players import lookups
 from players.models import Game
 from players.scopes import Scope
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not entrance.offered():
             return
-        origin = f"http://127.0.0.1:{env.number('PORT', 8000, least=1, most=65535)}"
+        origin = f"http://127.0.0.1:{settings.PORT}"
         self.stdout.write(f"  Page      {origin}{reverse('home')}")
         self.stdout.write(f"  Admin     {entrance.new_link(origin)}   (signs in once, within the hour)")
         self.stdout.write(f"  API       {origin}{reverse('docs')}")
