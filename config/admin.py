@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.core.exceptions import SuspiciousOperation
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 _ORDER = ("players", "leaderboards", "social", "anticheat", "django_celery_beat", "auth")
 
@@ -21,7 +21,7 @@ class RungAdmin(AdminSite):
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if "%00" in request.META.get("QUERY_STRING", ""):
                 raise SuspiciousOperation("U+0000 in an address")
             return inner(request, *args, **kwargs)
