@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -115,6 +116,7 @@ class PlayerAdmin(admin.ModelAdmin):
     readonly_fields = ["created_at", "last_seen_at", "tokens_valid_from", "erased_at"]
     actions = ["revoke_tokens"]
     show_full_result_count = False
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Player | None = None) -> list[str]:
         return [*self.readonly_fields, "game", "player_id"] if obj else list(self.readonly_fields)
