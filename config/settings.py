@@ -183,6 +183,8 @@ SPECTACULAR_SETTINGS = {
     "AUTHENTICATION_WHITELIST": [],  # said by SECURITY, for all of them
 }
 DEMO = env.flag("RUNG_DEMO", default=True) and not PRODUCTION
+SHARDS = env.number("RUNG_SHARDS", 1, least=1, most=256)  # of new modes; stored with each
+HOT_DAYS = {"daily": 7, "weekly": 28, "monthly": 62}  # how long a board lives on after its window
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 

@@ -1,9 +1,10 @@
 """The one module that imports the redis library. Its errors stop here: outside there is only `ValkeyUnavailable`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Event
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -62,8 +63,33 @@ def cache_take(key: str) -> str | None:
         return _text(client(settings.CACHE_URL).getdel(key))
 
 
+def cache_add(key: str, *, seconds: int) -> bool:
+    """Whether it was not there yet."""
+    with answering("cache"):
+        return bool(client(settings.CACHE_URL).set(key, "1", ex=seconds, nx=True))
+
+
 def _text(value: bytes | str | None) -> str | None:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def ask(library: str, calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *, read_only: bool = True) -> list[Any]:
+    """Function calls to the boards' server, in one trip. A server that lost the library is given it again."""
+    with answering("boards"):
+        try:
+            return _trip(calls, read_only=read_only)
+        except redis.ResponseError as error:
+            if "not found" not in str(error).lower():
+                raise
+            client(settings.VALKEY_URL).function_load(library, replace=True)
+            return _trip(calls, read_only=read_only)
+
+
+def _trip(calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *, read_only: bool) -> list[Any]:
+    pipe = client(settings.VALKEY_URL).pipeline(transaction=False)
+    for function, keys, args in calls:
+        (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
+    return list(pipe.execute())
 
 
 def publish(channel: str, message: str) -> None:

@@ -2,12 +2,14 @@
 
 from typing import Any, ClassVar, get_args
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.timezone import now
 
+from leaderboards.projection import Outbox, Placement, Stamp, Standing, Stream
 from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
 from leaderboards.rules.mode import (
     MOST_DIMENSION_VALUES,
@@ -24,6 +26,8 @@ from leaderboards.rules.mode import (
 )
 from players.models import Game, valid_slug
 
+__all__ = ["Mode", "Outbox", "Placement", "Stamp", "Standing", "Stream"]
+
 RULES = tuple(ModeRules.__dataclass_fields__)
 _TOO_LARGE = f"Scaled scores reach from -{MAX_RAW} to {MAX_RAW}."
 
@@ -37,6 +41,10 @@ def _choices(literal: Any) -> list[tuple[str, str]]:
 
 def default_windows() -> list[str]:
     return list(DEFAULT.windows)
+
+
+def default_shards() -> int:
+    return settings.SHARDS
 
 
 def default_dimensions() -> list[str]:
@@ -78,6 +86,8 @@ class Mode(models.Model):
     )
     submit = models.CharField(max_length=7, default=DEFAULT.submit, choices=_choices(Submit))
 
+    shards = models.PositiveSmallIntegerField(default=default_shards, editable=False)
+    generation = models.PositiveIntegerField(default=1, editable=False)  # of its boards; a rebuild makes the next
     # set once, by the log, in the transaction of the first score; from then on LOCKED rules stay as they are
     first_score_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=now, editable=False)

@@ -1,6 +1,6 @@
 """What can be done to keys, players and their tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -58,6 +58,27 @@ def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at:
         else:
             _change(player, fields | {"last_seen_at": at})
     return player, made
+
+
+def players_register(*, game: GameRecord, player_ids: Collection[str], at: datetime) -> dict[str, int]:
+    """The pks of these ids; those that are not there yet are registered; sorted, lest two batches deadlock."""
+    known = _pks(game, player_ids)
+    new = sorted(set(player_ids) - known.keys())
+    if new:
+        made = [Player(game_id=game.pk, player_id=one, display_name=default_name(one), last_seen_at=at) for one in new]
+        with transaction.atomic():
+            Player.objects.bulk_create(made, ignore_conflicts=True)
+            known |= _pks(game, new)
+            digests = {id_digest(game.pk, one): known[one] for one in new if one in known}
+            for erased in ErasedId.objects.filter(game_id=game.pk, digest__in=list(digests)):
+                bans = Ban.objects.filter(player_id=erased.player_id).unended(at)
+                bans.update(player_id=digests[bytes(erased.digest)])
+    return known
+
+
+def _pks(game: GameRecord, player_ids: Collection[str]) -> dict[str, int]:
+    found = Player.objects.filter(game_id=game.pk, player_id__in=list(player_ids)).values_list("player_id", "pk")
+    return {str(player_id): pk for player_id, pk in found}
 
 
 def _carry_bans(game: GameRecord, player_id: str, player: Player, at: datetime) -> None:

@@ -13,7 +13,7 @@ MOST_DIMENSIONS = 8
 MOST_DIMENSION_VALUES = 10_000
 MOST_GRACE_SECONDS = 7 * 24 * 3600
 DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
-_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+DIMENSION_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _TAKEN = {"global", "friends", "guild", "guilds"}  # scopes that are not dimensions
 
 
@@ -137,7 +137,7 @@ def _examine_value_bounds(rules: ModeRules, found: Findings) -> None:
         where = f"bounds.{scope}"
         if dimension in PLAYERS_OWN or not DIMENSION.fullmatch(dimension):
             found.wrong(where, "Bounds are for a value of a dimension that comes with the submission.")
-        elif not _VALUE.fullmatch(value):
+        elif not DIMENSION_VALUE.fullmatch(value):
             found.wrong(where, 'Name a value: "level:7".')
         if bounds.low is None and bounds.high is None:
             found.wrong(where, "Give min_score, max_score or both.")

@@ -1,0 +1,228 @@
+#!lua name=rung_1
+
+-- The boards of one (mode, shard) in one generation, all in one slot.
+-- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when) and `broken`
+--         (an act failed half-way: only a new generation helps).
+-- KEYS[2] sizes: a hash board → "members:expires". A board dropped or trimmed behind our back differs from it.
+-- KEYS[3…] boards: sorted sets, member = 8 bytes of the inverted player pk, score = place (a whole number within 2^53).
+-- For dense ranks each board has `<board>:k` (its distinct keys) and `<board>:n` (how many members have each).
+-- Every answer begins with a word: "ok", "done", "gap", "missing" (not built, or lost), "broken".
+
+local MOST = 4000 -- arguments of one call; unpack has a limit
+
+local function expired(expires)
+  return expires > 0 and tonumber(redis.call('TIME')[1]) >= expires
+end
+
+local function altered(sizes, board)
+  local known = redis.call('HGET', sizes, board)
+  local members, expires = 0, 0
+  if known then
+    local count, at = string.match(known, '^(%d+):(%d+)$')
+    members, expires = tonumber(count), tonumber(at)
+  end
+  return redis.call('ZCARD', board) ~= members and not expired(expires)
+end
+
+-- what stands in the way of touching these boards; nil and the mark where nothing does
+local function obstacle(keys)
+  local state = redis.call('HMGET', keys[1], 'mark', 'broken', 'at')
+  if state[2] then return {'broken'} end
+  if not state[1] then return {'missing'} end
+  for index = 3, #keys do
+    if altered(keys[2], keys[index]) then return {'broken'} end
+  end
+  return nil, tonumber(state[1]), state[3] or '0'
+end
+
+local function whole(number)
+  return type(number) == 'number' and number == math.floor(number) and math.abs(number) <= 9007199254740992
+end
+
+local function well_formed(change, boards)
+  if type(change) ~= 'table' or not whole(change[1]) or change[1] < 1 or change[1] > boards then return false end
+  if not whole(change[2]) or type(change[3]) ~= 'table' or type(change[4]) ~= 'table' or #change[3] % 2 ~= 0 then
+    return false
+  end
+  for index = 1, #change[3], 2 do
+    if not whole(change[3][index]) or type(change[3][index + 1]) ~= 'string' then return false end
+  end
+  return true
+end
+
+local function in_chunks(list, act)
+  for from = 1, #list, MOST do
+    act(unpack(list, from, math.min(from + MOST - 1, #list)))
+  end
+end
+
+local function count_key(board, key, by)
+  local name = string.format('%.0f', key)
+  local left = redis.call('HINCRBY', board .. ':n', name, by)
+  if left <= 0 then
+    redis.call('HDEL', board .. ':n', name)
+    redis.call('ZREM', board .. ':k', name)
+  elseif by > 0 and left == 1 then
+    redis.call('ZADD', board .. ':k', key, name)
+  end
+end
+
+local function move_key(board, member, place, width)
+  local old = redis.call('ZSCORE', board, member)
+  local before = old and math.floor(tonumber(old) / width)
+  local after = place and math.floor(place / width)
+  if before == after then return end
+  if after then count_key(board, after, 1) end
+  if before then count_key(board, before, -1) end
+end
+
+-- width: how many places one key has; 0 where ranks are not dense
+local function change_board(sizes, board, expires, put, drop, width)
+  if width > 0 then
+    for index = 1, #put, 2 do
+      move_key(board, put[index + 1], put[index], width)
+      redis.call('ZADD', board, put[index], put[index + 1])
+    end
+    for _, member in ipairs(drop) do
+      move_key(board, member, nil, width)
+      redis.call('ZREM', board, member)
+    end
+  else
+    in_chunks(put, function(...) redis.call('ZADD', board, ...) end)
+    in_chunks(drop, function(...) redis.call('ZREM', board, ...) end)
+  end
+  if expires > 0 then
+    for _, key in ipairs({board, board .. ':k', board .. ':n'}) do redis.call('EXPIREAT', key, expires) end
+  end
+  redis.call('HSET', sizes, board, string.format('%.0f:%.0f', redis.call('ZCARD', board), expires))
+end
+
+local function change_all(keys, changes, width)
+  for _, change in ipairs(changes) do
+    if not well_formed(change, #keys - 2) then return redis.error_reply('MALFORMED batch') end
+  end
+  redis.call('HSET', keys[1], 'broken', 1) -- taken back at the end; an error in between leaves it
+  for _, change in ipairs(changes) do
+    change_board(keys[2], keys[change[1] + 2], change[2], change[3], change[4], width)
+  end
+  redis.call('HDEL', keys[1], 'broken')
+end
+
+-- apply: one stamped batch, whole, once.
+-- ARGV number, at, width, msgpack [[board, expires, [place, member, …], [dropped member, …]], …]
+-- returns {"ok"|"done"|"gap", mark}, {"missing"}, {"broken"}
+local function apply(keys, args)
+  local number = tonumber(args[1])
+  local stands, mark = obstacle(keys)
+  if stands then return stands end
+  if number <= mark then return {'done', mark} end
+  if number > mark + 1 then return {'gap', mark} end
+  local failed = change_all(keys, cmsgpack.unpack(args[4]), tonumber(args[3]))
+  if failed then return failed end
+  redis.call('HSET', keys[1], 'mark', number, 'at', args[2])
+  return {'ok', number}
+end
+
+-- fill: part of a generation being built, which has no mark yet. ARGV width, msgpack as above. returns {"ok"}
+local function fill(keys, args)
+  if redis.call('HEXISTS', keys[1], 'mark') == 1 then return {'done'} end
+  return change_all(keys, cmsgpack.unpack(args[2]), tonumber(args[1])) or {'ok'}
+end
+
+-- built: the generation shows everything up to a number. ARGV number, at. returns {"ok"}
+local function built(keys, args)
+  redis.call('HDEL', keys[1], 'broken')
+  redis.call('HSET', keys[1], 'mark', args[1], 'at', args[2])
+  return {'ok'}
+end
+
+redis.register_function('rung_1_apply', apply)
+redis.register_function('rung_1_fill', fill)
+redis.register_function('rung_1_built', built)
+
+-- reads: KEYS state, sizes, board. Each answers {"ok", mark, at, members, …} or what stands in the way.
+local function reading(act)
+  return function(keys, args)
+    local stands, mark, at = obstacle(keys)
+    if stands then return stands end
+    local answer = act(keys[3], args)
+    table.insert(answer, 1, redis.call('ZCARD', keys[3]))
+    table.insert(answer, 1, at)
+    table.insert(answer, 1, mark)
+    table.insert(answer, 1, 'ok')
+    return answer
+  end
+end
+
+local function read_function(name, act)
+  redis.register_function{function_name = name, callback = reading(act), flags = {'no-writes'}}
+end
+
+-- how many members stand before (place, member), whether or not that one is on this board
+local function before(board, place, member)
+  local above = redis.call('ZCOUNT', board, '(' .. place, '+inf')
+  local low, high = 0, redis.call('ZCOUNT', board, place, place)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if redis.call('ZRANGE', board, above + middle, above + middle, 'REV')[1] > member then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return above + low
+end
+
+-- range: ARGV first, last (ranks from 0). answers [member, place, …]
+read_function('rung_1_range', function(board, args)
+  return {redis.call('ZRANGE', board, args[1], args[2], 'REV', 'WITHSCORES')}
+end)
+
+-- band: entries between two places. ARGV greatest, least, offset, count. answers how many, [member, place, …]
+read_function('rung_1_band', function(board, args)
+  return {
+    redis.call('ZCOUNT', board, args[2], args[1]),
+    redis.call('ZRANGE', board, args[1], args[2], 'BYSCORE', 'REV', 'LIMIT', args[3], args[4], 'WITHSCORES'),
+  }
+end)
+
+-- places: ARGV member… answers [place or "", …]
+read_function('rung_1_places', function(board, args)
+  local found = {}
+  in_chunks(args, function(...)
+    for _, place in ipairs(redis.call('ZMSCORE', board, ...)) do found[#found + 1] = place or '' end
+  end)
+  return {found}
+end)
+
+-- before: ARGV place, member, … answers [how many stand before each, …]
+read_function('rung_1_before', function(board, args)
+  local found = {}
+  for index = 1, #args, 2 do found[#found + 1] = before(board, args[index], args[index + 1]) end
+  return {found}
+end)
+
+-- above: ARGV place… answers [how many have a greater place, …]
+read_function('rung_1_above', function(board, args)
+  local found = {}
+  for _, place in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board, '(' .. place, '+inf') end
+  return {found}
+end)
+
+-- keys_above: ARGV key… answers [how many distinct keys are greater, …]; dense boards only
+read_function('rung_1_keys_above', function(board, args)
+  local found = {}
+  for _, key in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board .. ':k', '(' .. key, '+inf') end
+  return {found}
+end)
+
+-- near: ARGV place, member, how many. answers [those before], [those after], nearest last and first; without itself
+read_function('rung_1_near', function(board, args)
+  local place, member, most = args[1], args[2], tonumber(args[3])
+  local rank = before(board, place, member)
+  local own = redis.call('ZSCORE', board, member) and 1 or 0
+  local first = math.max(0, rank - most)
+  local ahead = rank > first and redis.call('ZRANGE', board, first, rank - 1, 'REV', 'WITHSCORES') or {}
+  local behind = redis.call('ZRANGE', board, rank + own, rank + own + most - 1, 'REV', 'WITHSCORES')
+  return {ahead, behind}
+end)

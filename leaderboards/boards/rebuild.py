@@ -1,0 +1,75 @@
+"""Boards again from the standings, while scores keep arriving in the log."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import groupby, islice
+
+from django.db import connection, transaction
+
+from leaderboards.boards import store
+from leaderboards.boards.store import Change, Slot
+from leaderboards.hot import expires_at
+from leaderboards.models import Mode, Stream
+from leaderboards.rules.mode import PLAYERS_OWN
+from leaderboards.rules.placing import placing
+from leaderboards.rules.windows import timezone_named, window_by_id
+
+ENTRIES_A_CALL = 5000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int | None:
+    """Fills a slot that is empty or broken, with its stream held so that nothing is stamped meanwhile; its number.
+
+    None where another has the stream: then it is being seen to.
+    """
+    with transaction.atomic(durable=True):
+        stream = Stream.objects.select_for_update(skip_locked=True).filter(mode=mode, shard=shard).first()
+        if stream is None:
+            return None
+        slot = Slot(mode.pk, shard, mode.generation)
+        store.clear(slot)
+        for changes in _changes(mode, shard, now):
+            store.fill(slot, changes, width=width)
+        store.built(slot, stream.seq, at=int((now - _EPOCH).total_seconds() * 1_000_000))
+    return stream.seq
+
+
+def _changes(mode: Mode, shard: int, now: datetime) -> Iterator[list[Change]]:
+    """In score order, which is three times as fast to insert."""
+    for window_id in _windows(mode):
+        window = window_by_id(window_id, timezone_named(mode.timezone))
+        expires = expires_at(window)
+        if expires is not None and expires <= now:
+            continue
+        encoding = placing(mode.rules, window, epoch=mode.created_at)
+        for scope, rows in _entries(mode, shard, window_id):
+            put = ((encoding.place_us(score, at), player) for player, score, at in rows)
+            while chunk := list(islice(put, ENTRIES_A_CALL)):
+                yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, chunk, [])]
+
+
+def _windows(mode: Mode) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute('SELECT DISTINCT "window" FROM leaderboards_standing WHERE mode_id = %s', [mode.pk])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _entries(mode: Mode, shard: int, window: str) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
+    own = [name for name in PLAYERS_OWN if name in mode.dimensions]
+    scopes = ["CASE WHEN s.scope = '' THEN 'global' ELSE s.scope END"]
+    scopes += [f"CASE WHEN s.scope = '' AND p.{name} <> '' THEN '{name}:' || p.{name} END" for name in own]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT b.scope, s.player_id, s.score, (extract(epoch FROM s.achieved_at) * 1000000)::bigint
+            FROM leaderboards_standing s
+            JOIN leaderboards_placement p ON p.mode_id = s.mode_id AND p.player_id = s.player_id AND p.listed
+            CROSS JOIN LATERAL unnest(ARRAY[{", ".join(scopes)}]) AS b (scope)
+            WHERE s.mode_id = %s AND s."window" = %s AND s.player_id %% %s = %s AND b.scope IS NOT NULL
+            ORDER BY b.scope, s.score, s.player_id
+            """,  # noqa: S608 - the names are ours
+            [mode.pk, window, mode.shards, shard],
+        )
+        for scope, rows in groupby(cursor, key=lambda row: str(row[0])):
+            yield scope, (row[1:] for row in rows)

@@ -1,0 +1,150 @@
+"""Boards in Valkey, in ids and integers only. Each answer carries the mark; a board that is not whole is an error."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgpack
+from django.conf import settings
+
+from config import valkey
+from leaderboards import keys
+from leaderboards.errors import BoardsUnavailable
+
+_TOP = 2**64 - 1
+
+
+class NotBuilt(BoardsUnavailable):
+    """The slot is empty, lost or broken: only the log can fill it."""
+
+
+class Gap(BoardsUnavailable):
+    """The boards show less than was sent before; resend from the mark."""
+
+    def __init__(self, mark: int) -> None:
+        super().__init__()
+        self.mark = mark
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """All boards of a mode's shard, in one generation."""
+
+    mode: int
+    shard: int
+    generation: int
+
+    @property
+    def own_keys(self) -> list[str]:
+        return [keys.state(self.mode, self.shard, self.generation), keys.sizes(self.mode, self.shard, self.generation)]
+
+    def board_keys(self, window: str, scope: str) -> list[str]:
+        return [*self.own_keys, keys.board(self.mode, self.shard, self.generation, window, scope)]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Of one board: places of members from now on, and members that leave."""
+
+    window: str
+    scope: str
+    expires: int  # seconds since 1970; 0: never
+    put: list[tuple[int, int]]  # place, player
+    drop: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    mark: int
+    at: int  # when the boards last changed, microseconds since 1970
+    members: int
+    rest: list[Any]
+
+
+def member(player: int) -> bytes:
+    """Older players first among equals: a reverse range gives the greater member first, so the pk is inverted."""
+    return (_TOP - player).to_bytes(8, "big")
+
+
+def entries(flat: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """(player, place) from what a range answers."""
+    for index in range(0, len(flat), 2):
+        yield _TOP - int.from_bytes(flat[index], "big"), int(float(flat[index + 1]))
+
+
+def apply(slot: Slot, number: int, changes: Sequence[Change], *, at: int, width: int) -> int:
+    """One stamped batch; the mark after it. Sent again it changes nothing."""
+    answer = _call("apply", *_packed(slot, changes), number, at, width, _body(changes))
+    if answer[0] == b"gap":
+        raise Gap(int(answer[1]))
+    return int(answer[1])
+
+
+def fill(slot: Slot, changes: Sequence[Change], *, width: int) -> None:
+    _call("fill", *_packed(slot, changes), width, _body(changes))
+
+
+def built(slot: Slot, number: int, *, at: int) -> None:
+    _call("built", slot.own_keys, number, at)
+
+
+def mark(slot: Slot) -> int | None:
+    with valkey.answering("boards"):
+        found = valkey.client(settings.VALKEY_URL).hget(slot.own_keys[0], "mark")
+    return None if found is None else int(found)
+
+
+def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
+    """The same question to each shard, in one trip."""
+    asked = [(f"rung_1_{function}", slot.board_keys(window, scope), args) for slot in slots]
+    return [
+        Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in _checked(valkey.ask(_loaded(), asked))
+    ]
+
+
+def clear(slot: Slot) -> None:
+    """Removes a generation, a piece at a time."""
+    server = valkey.client(settings.VALKEY_URL)
+    with valkey.answering("boards"):
+        for found in server.scan_iter(
+            match=keys.every(slot.mode, slot.shard, slot.generation).replace("[", "\\["), count=1000
+        ):
+            server.unlink(found)
+
+
+def _packed(slot: Slot, changes: Sequence[Change]) -> tuple[list[str]]:
+    boards = [keys.board(slot.mode, slot.shard, slot.generation, change.window, change.scope) for change in changes]
+    return ([*slot.own_keys, *boards],)
+
+
+def _body(changes: Sequence[Change]) -> bytes:
+    body = [
+        [
+            index,
+            change.expires,
+            [value for place, player in change.put for value in (place, member(player))],
+            [member(player) for player in change.drop],
+        ]
+        for index, change in enumerate(changes, 1)
+    ]
+    packed: bytes = msgpack.packb(body, use_bin_type=False)  # Lua's msgpack knows strings, not bytes
+    return packed
+
+
+def _call(function: str, names: list[str], *args: object) -> list[Any]:
+    answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_1_{function}", names, args)], read_only=False))[0]
+    return answer
+
+
+def _checked(answers: list[Any]) -> list[Any]:
+    for answer in answers:
+        if answer[0] in (b"missing", b"broken"):
+            raise NotBuilt("The board is being made again.", retry_after=2)
+    return answers
+
+
+@cache
+def _loaded() -> str:
+    return (Path(__file__).parent / "functions" / "rung.lua").read_text(encoding="utf-8")

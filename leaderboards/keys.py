@@ -1,0 +1,26 @@
+"""Every Valkey key, channel group and lock name. All keys of a (mode, shard) share a hash tag, so one slot has them."""
+
+
+def state(mode: int, shard: int, generation: int) -> str:
+    return f"{_slot(mode, shard)}:g{generation}:state"
+
+
+def sizes(mode: int, shard: int, generation: int) -> str:
+    return f"{_slot(mode, shard)}:g{generation}:sizes"
+
+
+def board(mode: int, shard: int, generation: int, window: str, scope: str) -> str:
+    return f"{_slot(mode, shard)}:g{generation}:b:{window}|{scope}"
+
+
+def every(mode: int, shard: int, generation: int) -> str:
+    """A pattern for all keys of a generation."""
+    return f"{_slot(mode, shard)}:g{generation}:*"
+
+
+def bell(mode: int, shard: int) -> str:
+    return f"rung:bell:{mode}.{shard}"
+
+
+def _slot(mode: int, shard: int) -> str:
+    return f"lb:{{{mode}.{shard}}}"

@@ -1,0 +1,131 @@
+"""The log of scores: the truth. An attempt is in it once, whatever is sent, whenever, by how many at the same time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import IntEnum
+from uuid import UUID
+
+from django.db import connection
+from psycopg import sql
+
+from leaderboards import partitions
+
+Key = tuple[int, UUID]  # player, attempt_id: a player belongs to one game
+
+_COLUMNS = {
+    "mode_id": "bigint",
+    "player_id": "bigint",
+    "attempt_id": "uuid",
+    "score": "bigint",
+    "achieved_at": "timestamptz",
+    "windows": "smallint",
+    "state": "smallint",
+    "key_id": "bigint",
+    "dimensions": "jsonb",
+    "metadata": "jsonb",
+    "client": "jsonb",
+}
+
+
+class State(IntEnum):
+    ACCEPTED = 0
+    QUARANTINED = 1
+    REJECTED = 2
+    TAKEN_BACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One to be logged. The JSON fields are texts; `windows` has a bit for each kind that it counts in."""
+
+    mode_id: int
+    player_id: int
+    attempt_id: UUID
+    score: int
+    achieved_at: datetime
+    windows: int
+    state: State = State.ACCEPTED
+    key_id: int | None = None
+    dimensions: str | None = None
+    metadata: str | None = None
+    client: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.player_id, self.attempt_id
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One as it is in the log."""
+
+    id: int
+    mode_id: int
+    score: int
+    achieved_at: datetime
+    windows: int
+    state: State
+    dimensions: dict[str, str]
+
+
+def enter() -> datetime:
+    """The moment of arrival, and with it the day to write to. First in the transaction that logs."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT score_attempts_enter()")
+        arrived: datetime = cursor.fetchone()[0]
+    return arrived
+
+
+def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
+    """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
+    rows = sorted(attempts, key=lambda attempt: attempt.key)
+    columns = [[getattr(row, name) for row in rows] for name in _COLUMNS]
+    with connection.cursor() as cursor:
+        cursor.execute(_insert(partitions.day_of(arrived)), [arrived, *columns])
+        return {(player, attempt): id_ for id_, player, attempt in cursor.fetchall()}
+
+
+def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
+    """Those that arrived since then, by their keys."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [[player for player, _ in keys], [attempt for _, attempt in keys], since])
+        return {
+            (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), dimensions or {})
+            for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()
+        }
+
+
+_FIND = """
+SELECT i.player, i.attempt, a.id, a.mode_id, a.score, a.achieved_at, a.windows, a.state, a.dimensions
+FROM unnest(%s::bigint[], %s::uuid[]) AS i (player, attempt)
+CROSS JOIN LATERAL (
+    SELECT * FROM score_attempts s
+    WHERE s.player_id = i.player AND s.attempt_id = i.attempt AND s.received_at >= %s LIMIT 1
+) a
+"""
+
+
+def _insert(day: date) -> sql.Composed:
+    """Into the day's own partition; each key is looked for, by index, in those of the days before."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
+    arrays = sql.SQL(", ").join(sql.SQL("%s::" + kind + "[]") for kind in _COLUMNS.values())
+    look = sql.SQL(
+        " LEFT JOIN LATERAL (SELECT 1 AS seen FROM {} s WHERE s.player_id = i.player_id"
+        " AND s.attempt_id = i.attempt_id LIMIT 1) {} ON true"
+    )
+    earlier = [
+        look.format(sql.Identifier(name), sql.Identifier(f"d{n}"))
+        for n, name in enumerate(partitions.existing_before(day))
+    ]
+    unseen = [sql.SQL(" AND {}.seen IS NULL").format(sql.Identifier(f"d{n}")) for n in range(len(earlier))]
+    return sql.SQL(
+        "INSERT INTO {table} (received_at, {columns}) SELECT %s, i.* FROM unnest({arrays}) AS i ({columns})"
+        "{earlier} WHERE true{unseen} ON CONFLICT DO NOTHING RETURNING id, player_id, attempt_id"
+    ).format(
+        table=sql.Identifier(partitions.name(day)),
+        columns=columns,
+        arrays=arrays,
+        earlier=sql.Composed(earlier),
+        unseen=sql.Composed(unseen),
+    )

@@ -1,0 +1,89 @@
+"""Rows in, and the doorbell. A payload holds what was submitted and nothing that can change meanwhile."""
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from django.db import connection
+
+from config import valkey
+from config.celery import app as celery
+from leaderboards import keys
+from leaderboards.projection import Outbox
+
+log = structlog.get_logger(__name__)
+Stream = tuple[int, int]  # mode, shard
+VERSION = 1  # of payloads; a worker reads this one and the one before
+
+
+class ScoreRow(msgspec.Struct, array_like=True, frozen=True):
+    """One accepted attempt. Times are microseconds since 1970."""
+
+    player: int
+    score: int
+    at: int
+    attempt: int
+    windows: int  # a bit for each kind of window that it counts in
+    dimensions: dict[str, str] = {}
+
+
+class Scores(msgspec.Struct, array_like=True, frozen=True):
+    version: int
+    rows: list[ScoreRow]
+
+
+class Players(msgspec.Struct, array_like=True, frozen=True):
+    version: int
+    players: list[int]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+decode_scores = msgspec.msgpack.Decoder(Scores).decode
+decode_players = msgspec.msgpack.Decoder(Players).decode
+
+
+def shard_of(player: int, shards: int) -> int:
+    return player % shards
+
+
+def add_scores(mode: int, shards: int, rows: Iterable[ScoreRow]) -> list[tuple[Stream, int]]:
+    """One row for each shard touched; the streams to ring for, with the row's id."""
+    by_shard: dict[int, list[ScoreRow]] = {}
+    for row in rows:
+        by_shard.setdefault(shard_of(row.player, shards), []).append(row)
+    return [_add(mode, shard, Outbox.Kind.SCORES, Scores(VERSION, rows)) for shard, rows in sorted(by_shard.items())]
+
+
+def add_correction(mode: int, shards: int, kind: Outbox.Kind, players: Sequence[int]) -> list[tuple[Stream, int]]:
+    by_shard: dict[int, list[int]] = {}
+    for player in players:
+        by_shard.setdefault(shard_of(player, shards), []).append(player)
+    return [_add(mode, shard, kind, Players(VERSION, found)) for shard, found in sorted(by_shard.items())]
+
+
+def _add(mode: int, shard: int, kind: Outbox.Kind, payload: Any) -> tuple[Stream, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, created_at)"
+            " VALUES (%s, %s, %s, %s, clock_timestamp()) RETURNING id",
+            [mode, shard, kind, _encode(payload)],
+        )
+        return (mode, shard), cursor.fetchone()[0]
+
+
+def ring(streams: Iterable[Stream]) -> None:
+    """After the commit. Whatever fails here, beat catches up with."""
+    for mode, shard in streams:
+        try:
+            if valkey.cache_add(keys.bell(mode, shard), seconds=30):
+                celery.send_task("leaderboards.tasks.drain", args=[mode, shard])
+        except Exception:  # noqa: BLE001 - nothing after the commit can fail the caller
+            log.warning("bell_not_rung", mode=mode, shard=shard, consequence="beat looks within seconds")
+
+
+def answer(mode: int, shard: int) -> None:
+    """Before looking: a ring that comes later is a new one."""
+    with contextlib.suppress(valkey.ValkeyUnavailable):
+        valkey.cache_take(keys.bell(mode, shard))

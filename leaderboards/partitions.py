@@ -1,0 +1,67 @@
+"""The log's partitions, one a day of arrival (UTC): made ahead by beat, and by need. Plain SQL (docs/adr/0008)."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from django.db import connection, transaction
+from psycopg import sql
+
+AHEAD = 7  # days
+RECENT = 2  # days before today in which a repeated attempt is looked for: at least 48 hours
+_LOCK = 7300
+
+
+def name(day: date) -> str:
+    return f"score_attempts_{day:%Y%m%d}"
+
+
+def day_of(at: datetime) -> date:
+    return at.astimezone(UTC).date()
+
+
+def today() -> date:
+    """By the database's clock, which is the one that attempts arrive by."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date")
+        day: date = cursor.fetchone()[0]
+    return day
+
+
+def make_ahead(today: date) -> list[str]:
+    """What was missing from yesterday to a week ahead."""
+    days = [today + timedelta(days=offset) for offset in range(-1, AHEAD + 1)]
+    return [name(day) for day in days if make(day)]
+
+
+def make(day: date) -> bool:
+    """Whether the partition had to be made. Attached, not created in place: that would lock the whole log."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        cursor.execute("SET LOCAL lock_timeout = '2s'")
+        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [name(day)])
+        if cursor.fetchone()[0]:
+            return False
+        table, begins, ends = sql.Identifier(name(day)), str(day), str(day + timedelta(days=1))
+        span = sql.SQL("received_at >= {} AND received_at < {}").format(f"{begins} 00:00:00+00", f"{ends} 00:00:00+00")
+        cursor.execute(
+            sql.SQL(
+                "CREATE TABLE {table} (LIKE score_attempts INCLUDING DEFAULTS, CONSTRAINT {check} CHECK ({span}));"
+                "CREATE UNIQUE INDEX ON {table} (player_id, attempt_id);"
+                "ALTER TABLE score_attempts ATTACH PARTITION {table} FOR VALUES FROM ({begins}) TO ({ends});"
+                "ALTER TABLE {table} DROP CONSTRAINT {check}"
+            ).format(
+                table=table,
+                check=sql.Identifier(f"{name(day)}_day"),
+                span=span,
+                begins=f"{begins} 00:00:00+00",
+                ends=f"{ends} 00:00:00+00",
+            )
+        )
+        return True
+
+
+def existing_before(day: date) -> list[str]:
+    """Those of the days just before, in which a repeated attempt may be."""
+    names = [name(day - timedelta(days=offset)) for offset in range(1, RECENT + 1)]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r'", [names])
+        return sorted(row[0] for row in cursor.fetchall())

@@ -1,0 +1,83 @@
+"""What apply keeps in PostgreSQL: pending rows, numbered batches, standings. All of it follows from the log."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils.timezone import now
+
+
+class Outbox(models.Model):
+    """What was committed and is not on the boards yet: one row a commit and (mode, shard)."""
+
+    class Kind(models.IntegerChoices):
+        SCORES = 0
+        PLACED = 1  # where or whether players are listed has changed: region, country, ban, erasure
+        RETOLD = 2  # which of their attempts count has changed
+
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    shard = models.SmallIntegerField()
+    kind = models.SmallIntegerField(choices=Kind.choices)
+    payload = models.BinaryField()  # msgpack, leaderboards/outbox.py
+    created_at = models.DateTimeField(default=now)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["mode", "shard", "id"])]
+
+    def __str__(self) -> str:
+        return f"outbox {self.pk}"
+
+
+class Stream(models.Model):
+    """A (mode, shard): its consumer locks this row, and numbers its batches here, without gaps."""
+
+    pk = models.CompositePrimaryKey("mode_id", "shard")
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, related_name="streams")
+    shard = models.SmallIntegerField()
+    seq = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"stream {self.mode_id}.{self.shard}"
+
+
+class Stamp(models.Model):
+    """A numbered batch with its frozen effect; kept a day, for the tail that a failover loses."""
+
+    pk = models.CompositePrimaryKey("mode_id", "shard", "seq")
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    shard = models.SmallIntegerField()
+    seq = models.BigIntegerField()
+    effect = models.BinaryField()
+    created_at = models.DateTimeField(default=now, db_index=True)
+
+    def __str__(self) -> str:
+        return f"stamp {self.mode_id}.{self.shard} #{self.seq}"
+
+
+class Standing(models.Model):
+    """A player's score in one window, for all scopes that come from the player ("") or for one that was submitted."""
+
+    pk = models.CompositePrimaryKey("mode_id", "player_id", "window", "scope")
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    player = models.ForeignKey("players.Player", on_delete=models.CASCADE, db_constraint=False)
+    window = models.CharField(max_length=32)
+    scope = models.CharField(max_length=100)
+    score = models.BigIntegerField()
+    achieved_at = models.DateTimeField()
+    attempt = models.BigIntegerField()  # id in the log
+
+    def __str__(self) -> str:
+        return f"standing of {self.player_id} in {self.mode_id} {self.window} {self.scope}"
+
+
+class Placement(models.Model):
+    """Where the boards have a player of a mode: which region and country, and whether at all."""
+
+    pk = models.CompositePrimaryKey("mode_id", "player_id")
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    player = models.ForeignKey("players.Player", on_delete=models.CASCADE, db_constraint=False)
+    region = models.CharField(max_length=32)
+    country = models.CharField(max_length=2)
+    listed = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"placement of {self.player_id} in {self.mode_id}"

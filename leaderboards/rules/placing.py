@@ -1,0 +1,75 @@
+"""Where a score stands on a board: one integer that orders entries, and back from it.
+
+place = key · 2^k + tie. The key is the score, turned so that more is better; the tie is the time since the window
+began, turned so that who should win has more. A place is a whole number within ±2^53: a sorted set keeps it exactly.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from leaderboards.rules import encoding
+from leaderboards.rules.mode import ModeRules
+from leaderboards.rules.windows import Window
+
+_MICROSECOND = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """The encoding of one window of one mode."""
+
+    base: int  # the worst score of the range; 0 where none is declared
+    sign: int  # 1: higher is better, -1: lower is better
+    bits: int  # left for the time; 0: equal scores are equal
+    starts_at: datetime | None
+    step_us: int  # how long one step of the tie is
+    earliest_wins: bool
+
+    def place(self, score: int, achieved_at: datetime) -> int:
+        return self.place_us(score, (achieved_at - _EPOCH) // _MICROSECOND)
+
+    def place_us(self, score: int, at: int) -> int:
+        """With the time in microseconds since 1970."""
+        key = (score - self.base) * self.sign
+        return (key << self.bits) + self._tie(at) if self.bits else key
+
+    def score(self, place: int) -> int:
+        return (place >> self.bits) * self.sign + self.base
+
+    def achieved_at(self, place: int) -> datetime | None:
+        """To the exactness of one step; None where places hold no time."""
+        if self.starts_at is None:
+            return None
+        tie = place & self._most
+        steps = self._most - tie if self.earliest_wins else tie
+        return self.starts_at + steps * self.step_us * _MICROSECOND
+
+    def places_of(self, score: int) -> tuple[int, int]:
+        """The least and the greatest place that this score can have."""
+        key = (score - self.base) * self.sign << self.bits
+        return key, key + self._most
+
+    @property
+    def _most(self) -> int:
+        return (1 << self.bits) - 1
+
+    def _tie(self, at: int) -> int:
+        assert self.starts_at is not None  # noqa: S101 - bits and a beginning come together
+        steps = (at - (self.starts_at - _EPOCH) // _MICROSECOND) // self.step_us
+        steps = min(max(steps, 0), self._most)
+        return self._most - steps if self.earliest_wins else steps
+
+
+def placing(rules: ModeRules, window: Window, *, epoch: datetime) -> Placing:
+    """`epoch`: where the mode's all-time clock begins."""
+    low, high = rules.key_range()
+    sign = 1 if rules.order == "desc" else -1
+    base = 0 if low is None or high is None else low if sign > 0 else high
+    budget = None if rules.tie_break == "none" else encoding.tie_budget(window, low, high)
+    if budget is None:
+        return Placing(base, sign, 0, None, 0, earliest_wins=True)
+    starts_at = (window.starts_at or epoch).astimezone(UTC)
+    span_us = budget.span_ms * 1000
+    step_us = max(1, -(-span_us >> budget.bits))
+    return Placing(base, sign, budget.bits, starts_at, step_us, earliest_wins=rules.tie_break == "earliest")

@@ -1,0 +1,211 @@
+"""Standings and placements in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from django.db import connection
+
+from leaderboards.effects import Gathering, Put
+from leaderboards.hot import is_hot
+from leaderboards.models import Mode
+from leaderboards.outbox import ScoreRow
+from leaderboards.rules import windows
+from leaderboards.rules.aggregation import Told, fold
+from leaderboards.rules.mode import PLAYERS_OWN
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KINDS = tuple(windows.Kind)
+
+
+class Row(NamedTuple):
+    player: int
+    window: str
+    scope: str  # a submitted one, or "" for all that come from the player
+
+
+class Place(NamedTuple):
+    """Where the boards have, or should have, a player."""
+
+    region: str
+    country: str
+    listed: bool
+
+
+_NOWHERE = Place("", "", listed=False)
+
+
+def tell(*, mode: Mode, scores: list[ScoreRow], placed: set[int], retold: set[int], now: datetime) -> Gathering:
+    """Folds what is pending into the standings, and says what that does to the boards."""
+    players = sorted({row.player for row in scores} | placed | retold)
+    had, wanted = _places_had(mode, players), _places_wanted(players, now)
+    changed = _folded(mode, [row for row in scores if row.player not in retold])
+    gone: set[Row] = set()
+    if retold:
+        before, again = _load(mode, retold), _from_log(mode, retold)
+        gone = before.keys() - again.keys()
+        changed |= again
+        _delete(mode, gone)
+    _save(mode, changed)
+    moved = [player for player in players if had.get(player) != wanted[player]]
+    _save_places(mode, {player: wanted[player] for player in moved})
+    told = _load(mode, {*moved, *placed, *retold}) | changed
+    return _gathered(mode, told=told, gone=gone, had=had, wanted=wanted, now=now)
+
+
+def _folded(mode: Mode, scores: list[ScoreRow]) -> dict[Row, Told]:
+    """The rows that change."""
+    zone, rules = windows.timezone_named(mode.timezone), mode.rules
+    before = _load(mode, {score.player for score in scores})
+    changed: dict[Row, Told] = {}
+    for score in scores:
+        told = Told(score.score, score.at, score.attempt)
+        for row in _rows(score, zone):
+            standing = changed.get(row) or before.get(row)
+            after = fold(rules, standing, told)
+            if after != standing:
+                changed[row] = after
+    return changed
+
+
+def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
+    instant = _EPOCH + timedelta(microseconds=score.at)
+    ids = [windows.window_at(kind, instant, zone).id for bit, kind in enumerate(_KINDS) if score.windows >> bit & 1]
+    scopes = ["", *(f"{name}:{value}" for name, value in score.dimensions.items())]
+    return [Row(score.player, window, scope) for window in ids for scope in scopes]
+
+
+def _gathered(  # noqa: PLR0913 - what was, what is, and when
+    mode: Mode,
+    *,
+    told: Mapping[Row, Told],
+    gone: Iterable[Row],
+    had: Mapping[int, Place],
+    wanted: Mapping[int, Place],
+    now: datetime,
+) -> Gathering:
+    gathering = Gathering()
+    hot = {window: is_hot(window, mode.timezone, now) for window in {row.window for row in told}}
+    for row, standing in told.items():
+        if not hot[row.window]:
+            continue
+        scopes = _scopes(mode, row, wanted[row.player])
+        for left in set(_scopes(mode, row, had.get(row.player, _NOWHERE))) - set(scopes):
+            gathering.drop(row.window, left, row.player)
+        for scope in scopes:
+            gathering.put(row.window, scope, Put(row.player, standing.score, standing.at))
+    for row in gone:
+        for scope in _scopes(mode, row, had.get(row.player, _NOWHERE)):
+            gathering.drop(row.window, scope, row.player)
+    return gathering
+
+
+def _scopes(mode: Mode, row: Row, place: Place) -> list[str]:
+    if not place.listed:
+        return []
+    if row.scope:
+        return [row.scope]
+    own = {"region": place.region, "country": place.country}
+    return ["global", *(f"{name}:{own[name]}" for name in PLAYERS_OWN if name in mode.dimensions and own[name])]
+
+
+def _places_wanted(players: Iterable[int], now: datetime) -> dict[int, Place]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT p.id, p.region, p.country, p.erased_at IS NULL AND NOT EXISTS (
+                SELECT FROM players_ban b
+                WHERE b.player_id = p.id AND b.starts_at <= %s AND (b.ends_at IS NULL OR b.ends_at > %s)
+            ) FROM players_player p WHERE p.id = ANY(%s)
+            """,
+            [now, now, list(players)],
+        )
+        found = {pk: Place(region, country, listed) for pk, region, country, listed in cursor.fetchall()}
+    return {player: found.get(player, _NOWHERE) for player in players}
+
+
+def _places_had(mode: Mode, players: Iterable[int]) -> dict[int, Place]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT player_id, region, country, listed FROM leaderboards_placement"
+            " WHERE mode_id = %s AND player_id = ANY(%s)",
+            [mode.pk, list(players)],
+        )
+        return {pk: Place(region, country, listed) for pk, region, country, listed in cursor.fetchall()}
+
+
+def _save_places(mode: Mode, places: Mapping[int, Place]) -> None:
+    columns = [list(places), *([getattr(place, name) for place in places.values()] for name in Place._fields)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO leaderboards_placement (mode_id, player_id, region, country, listed)
+            SELECT %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[])
+            ON CONFLICT (mode_id, player_id) DO UPDATE
+            SET region = EXCLUDED.region, country = EXCLUDED.country, listed = EXCLUDED.listed
+            """,
+            [mode.pk, *columns],
+        )
+
+
+def _load(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
+    """All rows of these players."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT player_id, "window", scope, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, attempt
+            FROM leaderboards_standing WHERE mode_id = %s AND player_id = ANY(%s)
+            """,
+            [mode.pk, list(players)],
+        )
+        return {Row(*row[:3]): Told(*row[3:]) for row in cursor.fetchall()}
+
+
+def _save(mode: Mode, rows: Mapping[Row, Told]) -> None:
+    ordered = sorted(rows)
+    columns = [[row[index] for row in ordered] for index in range(3)]
+    columns += [[rows[row][index] for row in ordered] for index in range(3)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO leaderboards_standing (mode_id, player_id, "window", scope, score, achieved_at, attempt)
+            SELECT %s, player, win, scope, score, to_timestamp(0) + at * interval '1 microsecond', attempt
+            FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[])
+                AS i (player, win, scope, score, at, attempt)
+            ON CONFLICT (mode_id, player_id, "window", scope) DO UPDATE
+            SET score = EXCLUDED.score, achieved_at = EXCLUDED.achieved_at, attempt = EXCLUDED.attempt
+            """,
+            [mode.pk, *columns],
+        )
+
+
+def _delete(mode: Mode, rows: Iterable[Row]) -> None:
+    ordered = sorted(rows)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM leaderboards_standing s
+            USING unnest(%s::bigint[], %s::text[], %s::text[]) AS i (player, win, scope)
+            WHERE s.mode_id = %s AND s.player_id = i.player AND s."window" = i.win AND s.scope = i.scope
+            """,
+            [*([row[index] for row in ordered] for index in range(3)), mode.pk],
+        )
+
+
+def _from_log(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
+    """What these players' attempts amount to, told anew from the log: as far back as that goes."""
+    zone, rules = windows.timezone_named(mode.timezone), mode.rules
+    found: dict[Row, Told] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT player_id, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, id, windows, dimensions
+            FROM score_attempts WHERE player_id = ANY(%s) AND mode_id = %s AND state = 0
+            """,
+            [list(players), mode.pk],
+        )
+        for player, score, at, attempt, mask, dimensions in cursor.fetchall():
+            for row in _rows(ScoreRow(player, score, at, attempt, mask, dimensions or {}), zone):
+                found[row] = fold(rules, found.get(row), Told(score, at, attempt))
+    return found

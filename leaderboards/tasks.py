@@ -1,0 +1,23 @@
+"""Doorbells. Nothing is carried in a task that is not in PostgreSQL, so each may come twice or never."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from leaderboards import partitions
+from leaderboards.drain import stream_drain, streams_sweep
+
+
+@shared_task(name="leaderboards.tasks.drain")
+def drain(mode_id: int, shard: int) -> None:
+    stream_drain(mode_id=mode_id, shard=shard, now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.sweep")
+def sweep() -> None:
+    """Beat's safety net for rings that were lost."""
+    streams_sweep(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.partitions_ahead")
+def partitions_ahead() -> None:
+    partitions.make_ahead(partitions.today())
