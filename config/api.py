@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+import msgspec
 from django.utils.cache import patch_vary_headers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
@@ -14,6 +15,7 @@ from config import wire
 from config.errors import UnsupportedMediaType
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class WireRenderer(BaseRenderer):
@@ -52,6 +54,12 @@ class ApiView(APIView):
         if media_type != "application/json":
             raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
         return wire.decode(request.body, to)
+
+    def query(self, to: type[S]) -> S:
+        """The query's parameters that the type knows; others are ignored."""
+        known = {field.encode_name for field in msgspec.structs.fields(to)}
+        given = {name: value for name, value in self.request.query_params.items() if name in known}
+        return wire.convert(given, to, strict=False)
 
     def answer(self, value: object = None, *, status: int = 200) -> Response:
         return Response(value, status=status)

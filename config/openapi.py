@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from config import wire
 
@@ -19,6 +20,7 @@ ALWAYS = (400, 401, 404)  # a malformed request, credentials that are not good, 
 _MEANINGS = {
     200: "Done",
     201: "Made",
+    202: "Taken; on the boards in a moment",
     204: "Done, nothing to say",
     400: "Malformed",
     401: "No or bad credentials",
@@ -44,8 +46,14 @@ _HEADERS_OF = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-A
 _path_types: dict[str, Any] = {}
 
 
-def describe(
-    summary: str, *, answers: dict[int, type | None], body: type | None = None, problems: Iterable[int] = (), tag: str
+def describe(  # noqa: PLR0913 - one for each thing that is said
+    summary: str,
+    *,
+    answers: dict[int, type | None],
+    body: type | None = None,
+    query: type[msgspec.Struct] | None = None,
+    problems: Iterable[int] = (),
+    tag: str,
 ) -> Callable[[F], F]:
     """Says in the OpenAPI document what a view method takes and answers."""
     refused = {*ALWAYS, *problems, *((413, 415) if body else ()), 503}
@@ -65,12 +73,18 @@ def describe(
             operation_id=_operation_id(method.__qualname__),
             summary=summary,
             request={"application/json": wire.ref(body)} if body else None,
+            parameters=list(_query_parameters(query)) if query else None,
             responses=responses,
             tags=[tag],
         )
         return extend(method)
 
     return decorate
+
+
+def _query_parameters(query: type[msgspec.Struct]) -> Iterator[OpenApiParameter]:
+    for field in msgspec.structs.fields(query):
+        yield OpenApiParameter(field.encode_name, type=wire.schema_of(field.type), location=OpenApiParameter.QUERY)
 
 
 def in_path(**types: Any) -> None:

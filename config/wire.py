@@ -59,12 +59,12 @@ def decode(body: bytes, to: type[T]) -> T:
         raise InvalidRequest("The body is nested too deeply.") from None
 
 
-def convert(value: object, to: type[T]) -> T:
+def convert(value: object, to: type[T], *, strict: bool = True) -> T:
     """The same for what was parsed already (a TOML file)."""
     if _holds_nul(value):
         raise InvalidRequest("The character U+0000 is not allowed anywhere.")
     try:
-        return msgspec.convert(value, to)
+        return msgspec.convert(value, to, strict=strict)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
 

@@ -16,7 +16,6 @@ from leaderboards.rules.aggregation import Told, fold
 from leaderboards.rules.mode import PLAYERS_OWN
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KINDS = tuple(windows.Kind)
 
 
 class Row(NamedTuple):
@@ -71,7 +70,9 @@ def _folded(mode: Mode, scores: list[ScoreRow]) -> dict[Row, Told]:
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
     instant = _EPOCH + timedelta(microseconds=score.at)
-    ids = [windows.window_at(kind, instant, zone).id for bit, kind in enumerate(_KINDS) if score.windows >> bit & 1]
+    ids = [
+        windows.window_at(kind, instant, zone).id for bit, kind in enumerate(windows.KINDS) if score.windows >> bit & 1
+    ]
     scopes = ["", *(f"{name}:{value}" for name, value in score.dimensions.items())]
     return [Row(score.player, window, scope) for window in ids for scope in scopes]
 

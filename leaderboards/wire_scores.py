@@ -1,12 +1,12 @@
 """What comes in and goes out about scores: the contract, once."""
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from config.wire import Incoming, Outgoing
+from config.wire import Incoming, Instant, Outgoing
+from leaderboards.rules.mode import Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
 Word = Annotated[str, Meta(max_length=128)]
@@ -26,7 +26,7 @@ class Submission(Incoming):
     score: ScoreIn
     player_id: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
     attempt_id: UUID | UnsetType = UNSET
-    achieved_at: Annotated[datetime, Meta(tz=True)] | UnsetType = UNSET
+    achieved_at: Instant | UnsetType = UNSET
     dimensions: dict[str, Word] = {}
     metadata: Raw | UnsetType = UNSET
     client: ClientInfo | UnsetType = UNSET
@@ -75,19 +75,67 @@ class BatchState(Outgoing):
     errors: list[Refusal]
 
 
-class AttemptState(Outgoing):
-    attempt_id: UUID
+class EntryState(Outgoing):
+    rank: int | None
+    player_id: str
+    display_name: str
+    country: str | None
+    avatar_url: str | None
+    score: ScoreOut | None
+    achieved_at: Instant | None
+
+
+class BoardState(Outgoing):
+    game: str
     mode: str
-    score: ScoreOut
-    achieved_at: datetime
-    received_at: datetime
+    window: str
+    window_id: str
+    scope: str
+    aggregation: Aggregation
+    order: Order
+    ranking: Ranking
+    tie_resolution_ms: int | None
     state: str
-    reasons: list[str]
-    windows: list[str]
-    dimensions: dict[str, str]
-    metadata: Any
-
-
-class AttemptList(Outgoing):
-    attempts: list[AttemptState]
+    stale: bool
+    version: int
+    starts_at: Instant | None
+    resets_at: Instant | None
+    total: int
+    updated_at: Instant | None
+    entries: list[EntryState]
     next_cursor: str | None
+    prev_cursor: str | None
+
+
+class StandingState(Outgoing):
+    player_id: str
+    rank: int | None
+    score: ScoreOut | None
+    achieved_at: Instant | None
+    total: int
+    percentile: float | None
+    top_percent: float | None
+    version: int
+    rank_change: None
+    pending: list[str]
+    above: list[EntryState]
+    below: list[EntryState]
+
+
+ScopeName = Annotated[
+    str, Meta(max_length=100, pattern="^(global|[a-z][a-z0-9_]{0,31}:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$")
+]
+
+
+class BoardQuery(Incoming):
+    scope: ScopeName = "global"
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50
+    offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+
+
+class StandingQuery(Incoming):
+    scope: ScopeName = "global"
+    neighbors: Annotated[int, Meta(ge=0, le=50)] = 0
+
+
+WindowName = Annotated[str, Meta(max_length=64, pattern="^[a-z]+(:[0-9W-]+)?$", examples=["daily", "alltime"])]

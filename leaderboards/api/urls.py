@@ -1,9 +1,18 @@
 from django.urls import path
 
+from leaderboards.api.boards import BoardView, StandingView
 from leaderboards.api.modes import GamesView, GameView, ModeView
+from leaderboards.api.scores import ScoresView, ScoreView
+
+MODE = "games/<str:game>/modes/<str:mode>"
+BOARD = f"{MODE}/leaderboards/<str:window>"
 
 urlpatterns = [
     path("games", GamesView.as_view(), name="games"),
     path("games/<str:game>", GameView.as_view(), name="game"),
-    path("games/<str:game>/modes/<str:mode>", ModeView.as_view(), name="mode"),
+    path("games/<str:game>/scores", ScoresView.as_view(), name="scores"),
+    path(MODE, ModeView.as_view(), name="mode"),
+    path(f"{MODE}/scores", ScoreView.as_view(), name="score"),
+    path(BOARD, BoardView.as_view(), name="board"),
+    path(f"{BOARD}/players/<str:player_id>", StandingView.as_view(), name="standing"),
 ]

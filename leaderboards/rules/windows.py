@@ -36,6 +36,7 @@ class Kind(StrEnum):
     ALLTIME = "alltime"
 
 
+KINDS: Final = tuple(Kind)  # a kind is a bit in the log: new ones come last
 # An ordinary window of each kind, for what a mode's rules show. A window's own budget takes its real length: a day of
 # 25 hours (Antarctica/Casey had some of 27) tells ties apart until its last minute. All time is a horizon of ten years.
 ORDINARY_SPAN: Final = {

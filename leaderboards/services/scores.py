@@ -35,7 +35,6 @@ from players.services import players_register
 LARGEST_METADATA = 2048
 FUTURE = timedelta(seconds=5)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KINDS = tuple(windows.Kind)
 _TRIES = 5
 
 
@@ -150,7 +149,7 @@ def _windows(rules: ModeRules, achieved: datetime, arrived: datetime) -> int:
         raise TimeOutOfRange("achieved_at lies in the future.")
     zone, grace = windows.timezone_named(rules.timezone), timedelta(seconds=rules.grace_seconds)
     mask = 0
-    for bit, kind in enumerate(_KINDS):
+    for bit, kind in enumerate(windows.KINDS):
         if kind not in rules.windows:
             continue
         try:

@@ -52,7 +52,7 @@ CHECKED = [
     "allow_header_conformance",
     "told_as_promised",
 ]
-DRAWN = {"get": 150, "delete": 150, "put": 450}  # cases for each operation; each is sent by two callers
+DRAWN = {"get": 100, "delete": 100, "put": 300, "post": 300}  # cases for each operation; each is sent by two callers
 FUZZ = settings(
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     derandomize=True,

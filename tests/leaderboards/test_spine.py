@@ -10,7 +10,6 @@ from django.conf import settings
 from config import valkey
 from leaderboards.boards import store
 from leaderboards.boards.store import Slot
-from leaderboards.drain import stream_drain
 from leaderboards.models import Mode, Outbox
 from leaderboards.rules.windows import window_at
 from leaderboards.services.scores import Item, Outcome, scores_submit
@@ -18,6 +17,7 @@ from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Player
 from tests.factories import make_game, make_mode, record_of
+from tests.leaderboards.spine import drain
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,11 +28,6 @@ def submit(mode: Mode, player: str, score: int, at: datetime, attempt: int) -> O
     (outcome,) = scores_submit(game=record_of(mode.game), caller=caller, items=[Item(mode, sent)])
     assert isinstance(outcome, Outcome), outcome
     return outcome
-
-
-def drain(mode: Mode) -> None:
-    for shard in range(mode.shards):
-        stream_drain(mode_id=mode.pk, shard=shard, now=datetime.now(UTC))
 
 
 def board(mode: Mode, window: str, scope: str = "global") -> list[tuple[int, int]]:

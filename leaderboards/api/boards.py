@@ -1,0 +1,33 @@
+"""DRF: boards and where a player stands on them."""
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.openapi import describe, in_path
+from leaderboards.board_states import board_state, standing_state
+from leaderboards.ranking import board_named
+from leaderboards.selectors import mode_get
+from leaderboards.wire_scores import BoardQuery, BoardState, StandingQuery, StandingState, WindowName
+from players import access
+from players.selectors import player_get
+from players.views import CallerView
+
+in_path(window=WindowName)
+
+
+class BoardView(CallerView):
+    @describe("A board, from an offset on", query=BoardQuery, answers={200: BoardState}, problems=[403], tag="boards")
+    def get(self, request: Request, game: str, mode: str, window: str) -> Response:
+        found, asked = mode_get(game=access.may_read(self.caller, game), mode=mode), self.query(BoardQuery)
+        board = board_named(mode=found, window=window, scope=asked.scope, at=timezone.now())
+        return self.answer(board_state(board, offset=asked.offset, limit=asked.limit))
+
+
+class StandingView(CallerView):
+    @describe("Where a player stands", query=StandingQuery, answers={200: StandingState}, problems=[403], tag="boards")
+    def get(self, request: Request, game: str, mode: str, window: str, player_id: str) -> Response:
+        record, asked = access.may_read(self.caller, game), self.query(StandingQuery)
+        board = board_named(mode=mode_get(game=record, mode=mode), window=window, scope=asked.scope, at=timezone.now())
+        player = player_get(game=record, player_id=player_id)
+        return self.answer(standing_state(board, player=player, neighbors=asked.neighbors))
