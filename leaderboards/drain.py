@@ -6,9 +6,10 @@ import structlog
 from django.db import OperationalError
 
 from leaderboards import outbox
+from leaderboards.boards import store
 from leaderboards.boards.rebuild import shard_rebuild
-from leaderboards.boards.store import NotBuilt
-from leaderboards.models import Mode, Outbox
+from leaderboards.boards.store import NotBuilt, Slot
+from leaderboards.models import Mode, Outbox, Stream
 from leaderboards.send import dense_width, stream_send
 from leaderboards.stamp import Busy, stream_stamp
 
@@ -39,8 +40,13 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
 
 
 def streams_sweep(*, now: datetime) -> int:
-    """Drains every stream that has something pending; how many had."""
-    streams = Outbox.objects.order_by().values_list("mode_id", "shard").distinct()
-    for mode_id, shard in streams:
+    """Drains every stream that has something pending, or whose boards are behind or gone; how many."""
+    waiting = set(Outbox.objects.order_by().values_list("mode_id", "shard").distinct())
+    stamped = Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation")
+    for mode_id, shard, seq, generation in stamped:
+        mark = store.mark(Slot(mode_id, shard, generation))
+        if mark is None or mark < seq:
+            waiting.add((mode_id, shard))
+    for mode_id, shard in sorted(waiting):
         stream_drain(mode_id=mode_id, shard=shard, now=now)
-    return len(streams)
+    return len(waiting)

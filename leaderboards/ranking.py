@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
 
+from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.store import Slot
 from leaderboards.errors import ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
-from leaderboards.models import Mode
+from leaderboards.models import Mode, Stream
 from leaderboards.outbox import shard_of
 from leaderboards.rules.mode import DIMENSION_VALUE
 from leaderboards.rules.placing import Placing, placing
@@ -33,8 +34,12 @@ class Board:
     def slot(self, shard: int) -> Slot:
         return Slot(self.mode.pk, shard, self.mode.generation)
 
-    def read(self, function: str, *args: object, slots: Sequence[Slot] | None = None) -> list[store.Answer]:
-        return store.read(function, self.slots if slots is None else slots, self.window.id, self.scope, *args)
+    def read(self, function: str, *args: object) -> list[store.Answer]:
+        try:
+            return store.read(function, self.slots, self.window.id, self.scope, *args)
+        except store.NotBuilt:
+            outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,14 @@ class Page:
     entries: list[Entry]
 
 
+_EMPTY = Page(0, 0, None, [])
+
+
+def _is_untouched(mode: Mode) -> bool:
+    """Nothing of it has been stamped yet, so its boards are rightly not there."""
+    return mode.first_score_at is None or not Stream.objects.filter(mode=mode, seq__gt=0).exists()
+
+
 def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
     try:
         found = window_named(window, at, timezone_named(mode.timezone))
@@ -70,8 +83,8 @@ def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
 
 
 def page(board: Board, *, offset: int, limit: int) -> Page:
-    if board.mode.first_score_at is None:
-        return Page(0, 0, None, [])
+    if _is_untouched(board.mode):
+        return _EMPTY
     answers = board.read("range", 0, offset + limit - 1)
     heads = [[(-place, player) for player, place in store.entries(answer.rest[0])] for answer in answers]
     ordered = [(-negative, player) for negative, player in merge(*heads)][offset : offset + limit]
@@ -80,8 +93,8 @@ def page(board: Board, *, offset: int, limit: int) -> Page:
 
 def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, list[Entry], list[Entry]]:
     """The player's own entry (or none) with the board's totals, those above and those below."""
-    if board.mode.first_score_at is None:
-        return Page(0, 0, None, []), [], []
+    if _is_untouched(board.mode):
+        return _EMPTY, [], []
     own = board.slot(shard_of(player, board.mode.shards))
     answers = board.read("places", store.member(player))
     place = answers[own.shard].rest[0][0]

@@ -116,6 +116,7 @@ class People:
         self._called = case.id
         self._authorize(case, self._key if chosen.random() < 0.8 else chosen.choice(self._others))
         existing = {"game": "arena", "mode": "solo", "player_id": chosen.choice(["p-17", "p-1", "p-2"])}
+        existing["window"] = chosen.choice(["daily", "weekly", "alltime"])
         for name in case.path_parameters or {}:
             # a game that is not there hides all else; its mode or player may well be new
             if chosen.random() < (0.9 if name == "game" else 0.6):
