@@ -20,7 +20,7 @@ def _load() -> str:
 
 
 def test_the_demo_is_loaded_once(api: ApiClient) -> None:
-    assert "Loaded Skyline Rush: 2 modes, 3,000 players." in _load()
+    assert "Loaded Skyline Rush: 2 modes, 3,000 players, 3,000 scores." in _load()
     before = (list(Game.objects.values()), list(Mode.objects.values()), list(Player.objects.order_by("pk").values()))
     assert _load() == ""
     after = (list(Game.objects.values()), list(Mode.objects.values()), list(Player.objects.order_by("pk").values()))

@@ -10,7 +10,12 @@ from django.utils import timezone
 
 from leaderboards import demo
 from leaderboards.demo.people import demo_players
+from leaderboards.demo.play import demo_scores
+from leaderboards.models import Mode
 from leaderboards.services.config_file import config_apply
+from leaderboards.services.scores import scores_submit
+from players.access import Caller, Kind
+from players.lookups import GameRecord
 from players.models import Game, Player
 
 GAME = "demo"
@@ -29,4 +34,14 @@ class Command(BaseCommand):
         game = Game.objects.get(slug=GAME)
         people = demo_players(game=game.pk, count=PLAYERS, now=timezone.now())
         Player.objects.bulk_create(people, batch_size=1000)
-        self.stdout.write(f"Loaded {game.title}: 2 modes, {PLAYERS:,} players.")
+        scores = self._play(game)
+        self.stdout.write(f"Loaded {game.title}: 2 modes, {PLAYERS:,} players, {scores:,} scores.")
+
+    def _play(self, game: Game) -> int:
+        now, played = timezone.now(), 0
+        record = GameRecord(game.pk, game.slug, game.title, game.public)
+        caller = Caller(Kind.KEY, game=game.slug)
+        for mode in Mode.objects.filter(game=game):
+            items = list(demo_scores(mode=mode, players=PLAYERS, now=now))
+            played += len(scores_submit(game=record, caller=caller, items=items))
+        return played

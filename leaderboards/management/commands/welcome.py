@@ -31,6 +31,7 @@ class Command(BaseCommand):
         if game is not None:
             key = demo_key(game)
             self.stdout.write(f"  Demo key  {key}")
+            self.stdout.write(f"  Board     {origin}/v1/games/demo/modes/arcade/leaderboards/daily")
             self.stdout.write(f"\n  Try it:\n{_curl(origin, key)}")
 
 
@@ -47,9 +48,10 @@ def demo_key(game: Game) -> str:
 
 
 def _curl(origin: str, key: str) -> str:
-    body = json.dumps({"display_name": "You", "country": "DE"})
+    arcade = f"{origin}/v1/games/demo/modes/arcade"
+    body = json.dumps({"player_id": "you", "score": 123456})
     return (
-        f"curl -sS -X PUT {origin}/v1/games/demo/players/you \\\n"
+        f"curl -sS -X POST {arcade}/scores \\\n"
         f"  -H 'Authorization: Bearer {key}' \\\n"
         f"  -H 'Content-Type: application/json' \\\n"
         f"  -d '{body}'"
