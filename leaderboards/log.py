@@ -87,7 +87,7 @@ def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
 
 
 def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
-    """Those that arrived since then, by their keys."""
+    """Those that arrived since then, by their keys; the last one of a key that was used again after its time."""
     with connection.cursor() as cursor:
         cursor.execute(_FIND, [[player for player, _ in keys], [attempt for _, attempt in keys], since])
         return {
@@ -101,7 +101,8 @@ SELECT i.player, i.attempt, a.id, a.mode_id, a.score, a.achieved_at, a.windows, 
 FROM unnest(%s::bigint[], %s::uuid[]) AS i (player, attempt)
 CROSS JOIN LATERAL (
     SELECT * FROM score_attempts s
-    WHERE s.player_id = i.player AND s.attempt_id = i.attempt AND s.received_at >= %s LIMIT 1
+    WHERE s.player_id = i.player AND s.attempt_id = i.attempt AND s.received_at >= %s
+    ORDER BY s.received_at DESC LIMIT 1
 ) a
 """
 

@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Placing:
     """The encoding of one window of one mode."""
 
-    base: int  # the worst score of the range; 0 where none is declared
+    base: int  # the worst score of the range; 0 where places hold no time
     sign: int  # 1: higher is better, -1: lower is better
     bits: int  # left for the time; 0: equal scores are equal
     starts_at: datetime | None
@@ -31,7 +31,7 @@ class Placing:
 
     def place_us(self, score: int, at: int) -> int:
         """With the time in microseconds since 1970."""
-        key = (score - self.base) * self.sign
+        key = self._key(score)
         return (key << self.bits) + self._tie(at) if self.bits else key
 
     def score(self, place: int) -> int:
@@ -47,8 +47,13 @@ class Placing:
 
     def places_of(self, score: int) -> tuple[int, int]:
         """The least and the greatest place that this score can have."""
-        key = (score - self.base) * self.sign << self.bits
+        key = self._key(score) << self.bits
         return key, key + self._most
+
+    def _key(self, score: int) -> int:
+        """Of a score beyond the range (a total, or one older than the range) the nearest that a place can hold."""
+        limit = encoding.MAX_RAW >> self.bits
+        return min(max((score - self.base) * self.sign, -limit), limit - 1 if self.bits else limit)
 
     @property
     def _most(self) -> int:
@@ -65,10 +70,10 @@ def placing(rules: ModeRules, window: Window, *, epoch: datetime) -> Placing:
     """`epoch`: where the mode's all-time clock begins."""
     low, high = rules.key_range()
     sign = 1 if rules.order == "desc" else -1
-    base = 0 if low is None or high is None else low if sign > 0 else high
     budget = None if rules.tie_break == "none" else encoding.tie_budget(window, low, high)
-    if budget is None:
-        return Placing(base, sign, 0, None, 0, earliest_wins=True)
+    if budget is None or low is None or high is None:
+        return Placing(0, sign, 0, None, 0, earliest_wins=True)  # the score itself, which fits whatever the range
+    base = low if sign > 0 else high
     starts_at = (window.starts_at or epoch).astimezone(UTC)
     span_us = budget.span_ms * 1000
     step_us = max(1, -(-span_us >> budget.bits))
