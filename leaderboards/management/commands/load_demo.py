@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from leaderboards import demo
+from leaderboards import demo, partitions
 from leaderboards.demo.people import demo_players
 from leaderboards.demo.play import demo_scores
 from leaderboards.models import Mode
@@ -34,6 +34,7 @@ class Command(BaseCommand):
         game = Game.objects.get(slug=GAME)
         people = demo_players(game=game.pk, count=PLAYERS, now=timezone.now())
         Player.objects.bulk_create(people, batch_size=1000)
+        partitions.make_ahead(partitions.today())
         scores = self._play(game)
         self.stdout.write(f"Loaded {game.title}: 2 modes, {PLAYERS:,} players, {scores:,} scores.")
 
