@@ -1,6 +1,7 @@
 """One stream, emptied: stamp what is pending, send what is stamped, look once more."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from time import monotonic
 
 import structlog
 from django.db import OperationalError
@@ -18,25 +19,37 @@ _SERIALIZATION = "40001"
 
 
 def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
-    mode = Mode.objects.get(pk=mode_id)
+    began = monotonic()
     while True:
+        mode = Mode.objects.get(pk=mode_id)  # each time: its rules or its boards' generation may have changed
+        at = now + timedelta(seconds=monotonic() - began)  # a ban made since we began holds
         outbox.answer(mode_id, shard)
         try:
-            seq = stream_stamp(mode=mode, shard=shard, now=now)
+            seq = stream_stamp(mode=mode, shard=shard, now=at)
         except Busy:
             return  # its consumer looks once more when it is done
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") != _SERIALIZATION:
                 raise
             continue  # another consumer has just stamped
+        # a rebuild switches with the stream held: read after stamping, this is where the batch belongs
+        mode.refresh_from_db(fields=["generation"])
         try:
-            stream_send(mode=mode, shard=shard, upto=seq)
+            _sent(mode, shard, seq)
         except NotBuilt:
-            log.warning("boards_lost", mode=mode_id, shard=shard)
-            if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=now) is None:
+            log.warning("boards_made_again", mode=mode_id, shard=shard)
+            if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=at) is None:
                 return
         if not Outbox.objects.filter(mode_id=mode_id, shard=shard).exists():
             return
+
+
+def _sent(mode: Mode, shard: int, seq: int) -> None:
+    """Rung with nothing to send: perhaps by a reader that met a board which is not whole."""
+    slot = Slot(mode.pk, shard, mode.generation)
+    if store.mark(slot) == seq:
+        store.check(slot)
+    stream_send(mode=mode, shard=shard, upto=seq)
 
 
 def streams_sweep(*, now: datetime) -> int:

@@ -7,7 +7,7 @@ from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
 from leaderboards.effects import BoardChange
 from leaderboards.hot import expires_at
-from leaderboards.models import Mode, Stamp
+from leaderboards.models import Mode, Stamp, Stream
 from leaderboards.rules.placing import placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
@@ -16,13 +16,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def stream_send(*, mode: Mode, shard: int, upto: int) -> None:
     """Until the boards show number `upto`."""
-    slot = Slot(mode.pk, shard, mode.generation)
+    slot_send(mode=mode, slot=Slot(mode.pk, shard, mode.generation), upto=upto)
+
+
+def slot_send(*, mode: Mode, slot: Slot, upto: int) -> None:
+    """The same for a generation that may not be the mode's own yet. `NotBuilt`: the stamps do not reach."""
     mark = store.mark(slot)
-    if mark is None:
-        if not _from_the_first(mode, shard):
-            raise store.NotBuilt
-        store.built(slot, 0, at=0)
-        mark = 0
+    if mark is None or (mark > upto and mark > _stamped(slot)):
+        raise store.NotBuilt  # a mark that PostgreSQL does not know is another history's
     while mark < upto:
         try:
             mark = _send_after(mode, slot, mark)
@@ -30,14 +31,16 @@ def stream_send(*, mode: Mode, shard: int, upto: int) -> None:
             mark = gap.mark
 
 
-def _from_the_first(mode: Mode, shard: int) -> bool:
-    """Whether every batch there ever was can still be sent."""
-    return Stamp.objects.filter(mode=mode, shard=shard, seq=1).exists()
+def _stamped(slot: Slot) -> int:
+    return Stream.objects.filter(mode_id=slot.mode, shard=slot.shard).values_list("seq", flat=True).first() or 0
 
 
 def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
     stamps = Stamp.objects.filter(mode=mode, shard=slot.shard, seq__gt=mark).order_by("seq")
-    for seq, effect, made in stamps.values_list("seq", "effect", "created_at")[:100]:
+    found = list(stamps.values_list("seq", "effect", "created_at")[:100])
+    if not found:
+        raise store.NotBuilt  # all that was to be sent is gone
+    for seq, effect, made in found:
         if seq != mark + 1:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
         changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgpack
 from django.conf import settings
@@ -82,12 +83,33 @@ def apply(slot: Slot, number: int, changes: Sequence[Change], *, at: int, width:
     return int(answer[1])
 
 
-def fill(slot: Slot, changes: Sequence[Change], *, width: int) -> None:
-    _call("fill", *_packed(slot, changes), width, _body(changes))
+def begin(slot: Slot) -> str:
+    """Empties a slot to fill it; the token without which nothing more is taken. Lost meanwhile, `NotBuilt` says so."""
+    clear(slot)
+    token = uuid4().hex
+    _call("begin", slot.own_keys, token)
+    return token
 
 
-def built(slot: Slot, number: int, *, at: int) -> None:
-    _call("built", slot.own_keys, number, at)
+def fill(slot: Slot, token: str, changes: Sequence[Change], *, width: int) -> None:
+    _call("fill", *_packed(slot, changes), token, width, _body(changes))
+
+
+def built(slot: Slot, token: str, number: int, *, at: int) -> None:
+    _call("built", slot.own_keys, token, number, at)
+
+
+def check(slot: Slot) -> int:
+    """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
+    answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_1_whole", slot.own_keys, ())]))[0]
+    return int(answer[1])
+
+
+def boards(slot: Slot) -> set[tuple[str, str]]:
+    """(window, scope) of each board that is there."""
+    first = keys.board(slot.mode, slot.shard, slot.generation, "", "").removesuffix("|")
+    names = (name.removeprefix(first).partition("|") for name in _found(slot) if name.startswith(first))
+    return {(window, scope) for window, _, scope in names if not scope.endswith((":k", ":n"))}
 
 
 def mark(slot: Slot) -> int | None:
@@ -106,12 +128,17 @@ def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: o
 
 def clear(slot: Slot) -> None:
     """Removes a generation, a piece at a time."""
-    server = valkey.client(settings.VALKEY_URL)
+    for found in _found(slot):
+        with valkey.answering("boards"):
+            valkey.client(settings.VALKEY_URL).unlink(found)
+
+
+def _found(slot: Slot) -> Iterator[str]:
+    """The names of all keys of a generation."""
+    pattern = keys.every(slot.mode, slot.shard, slot.generation)
     with valkey.answering("boards"):
-        for found in server.scan_iter(
-            match=keys.every(slot.mode, slot.shard, slot.generation).replace("[", "\\["), count=1000
-        ):
-            server.unlink(found)
+        for found in valkey.client(settings.VALKEY_URL).scan_iter(match=pattern, count=1000):
+            yield found.decode()
 
 
 def _packed(slot: Slot, changes: Sequence[Change]) -> tuple[list[str]]:

@@ -1,8 +1,8 @@
 #!lua name=rung_1
 
 -- The boards of one (mode, shard) in one generation, all in one slot.
--- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when) and `broken`
---         (an act failed half-way: only a new generation helps).
+-- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when), `broken` (an act
+--         failed half-way: only filling anew helps) and, while it is being filled and has no mark, `filling`.
 -- KEYS[2] sizes: a hash board → "members:expires". A board dropped or trimmed behind our back differs from it.
 -- KEYS[3…] boards: sorted sets, member = 8 bytes of the inverted player pk, score = place (a whole number within 2^53).
 -- For dense ranks each board has `<board>:k` (its distinct keys) and `<board>:n` (how many members have each).
@@ -123,22 +123,49 @@ local function apply(keys, args)
   return {'ok', number}
 end
 
--- fill: part of a generation being built, which has no mark yet. ARGV width, msgpack as above. returns {"ok"}
-local function fill(keys, args)
-  if redis.call('HEXISTS', keys[1], 'mark') == 1 then return {'done'} end
-  return change_all(keys, cmsgpack.unpack(args[2]), tonumber(args[1])) or {'ok'}
-end
-
--- built: the generation shows everything up to a number. ARGV number, at. returns {"ok"}
-local function built(keys, args)
-  redis.call('HDEL', keys[1], 'broken')
-  redis.call('HSET', keys[1], 'mark', args[1], 'at', args[2])
+-- begin: an emptied generation is going to be filled, by whoever knows the token. ARGV token. returns {"ok"}
+local function begin(keys, args)
+  redis.call('HDEL', keys[1], 'mark', 'broken')
+  redis.call('HSET', keys[1], 'filling', args[1])
   return {'ok'}
 end
 
+-- fill: part of a generation being built, which has no mark yet. ARGV token, width, msgpack as above.
+-- returns {"ok"}, {"missing"} where what was filled before is lost, or another has begun
+local function fill(keys, args)
+  if redis.call('HGET', keys[1], 'filling') ~= args[1] then return {'missing'} end
+  return change_all(keys, cmsgpack.unpack(args[3]), tonumber(args[2])) or {'ok'}
+end
+
+-- built: the generation shows everything up to a number. ARGV token, number, at. returns {"ok"}, {"missing"}, {"broken"}
+local function built(keys, args)
+  local state = redis.call('HMGET', keys[1], 'filling', 'broken')
+  if state[1] ~= args[1] then return {'missing'} end
+  if state[2] then return {'broken'} end
+  redis.call('HDEL', keys[1], 'filling')
+  redis.call('HSET', keys[1], 'mark', args[2], 'at', args[3])
+  return {'ok'}
+end
+
+redis.register_function('rung_1_begin', begin)
 redis.register_function('rung_1_apply', apply)
 redis.register_function('rung_1_fill', fill)
 redis.register_function('rung_1_built', built)
+
+-- whole: whether every board has as many members as it should. KEYS state, sizes.
+-- returns {"ok", mark}, {"missing"}, {"broken"}
+redis.register_function{
+  function_name = 'rung_1_whole',
+  callback = function(keys)
+    local stands, mark = obstacle(keys)
+    if stands then return stands end
+    for _, board in ipairs(redis.call('HKEYS', keys[2])) do
+      if altered(keys[2], board) then return {'broken'} end
+    end
+    return {'ok', mark}
+  end,
+  flags = {'no-writes'},
+}
 
 -- reads: KEYS state, sizes, board. Each answers {"ok", mark, at, members, …} or what stands in the way.
 local function reading(act)
