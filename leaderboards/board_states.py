@@ -1,18 +1,23 @@
 """Boards with names: what a reader sees. Hydrated with one query, however long the page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
-from leaderboards import ranking
-from leaderboards.ranking import Board, Entry
+from config.errors import InvalidRequest
+from leaderboards import cursors, ranking
+from leaderboards.cursors import BoardCursor
+from leaderboards.ranking import Band, Board, Entry, Page, Stop
 from leaderboards.rules import encoding
-from leaderboards.wire_scores import BoardState, EntryState, StandingState
+from leaderboards.wire_scores import BoardQuery, BoardState, EntryState, LookupState, StandingState
 from players.models import Player
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-def board_state(board: Board, *, offset: int, limit: int) -> BoardState:
+
+def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
     mode = board.mode
-    page = ranking.page(board, offset=offset, limit=limit)
+    page, band = _page(board, asked)
     return BoardState(
         game=mode.game.slug,
         mode=mode.slug,
@@ -31,8 +36,57 @@ def board_state(board: Board, *, offset: int, limit: int) -> BoardState:
         total=page.total,
         updated_at=page.updated_at,
         entries=_entries(board, page.entries),
-        next_cursor=None,
-        prev_cursor=None,
+        next_cursor=_cursor(board, page.entries[-1], band, after=True) if page.more_after else None,
+        prev_cursor=_cursor(board, page.entries[0], band, after=False) if page.more_before else None,
+    )
+
+
+def _page(board: Board, asked: BoardQuery) -> tuple[Page, Band | None]:
+    band = _band(board, asked)
+    if asked.cursor is None:
+        return ranking.page(board, offset=asked.offset, limit=asked.limit, band=band), band
+    cursor = cursors.read(asked.cursor, BoardCursor)
+    if (cursor.mode, cursor.window, cursor.scope) != (board.mode.pk, board.window.id, board.scope):
+        raise cursors.refusal("is one of another board or window")
+    own = None if cursor.low is None and cursor.high is None else Band(cursor.low, cursor.high)
+    if band not in (None, own):
+        raise cursors.refusal("is one of another band of scores")
+    stop = Stop(cursor.score, cursor.at, cursor.player, after=cursor.after)
+    return ranking.page_from(board, stop=stop, limit=asked.limit, band=own), own
+
+
+def _band(board: Board, asked: BoardQuery) -> Band | None:
+    if asked.min_score is None and asked.max_score is None:
+        return None
+    try:
+        low, high = (
+            None if side is None else encoding.scale(side, board.mode.decimals)
+            for side in (asked.min_score, asked.max_score)
+        )
+    except ValueError as error:
+        raise InvalidRequest(f"min_score, max_score: {error}") from None
+    return Band(low, high)
+
+
+def _cursor(board: Board, entry: Entry, band: Band | None, *, after: bool) -> str:
+    at = None if entry.achieved_at is None else (entry.achieved_at - _EPOCH) // timedelta(microseconds=1)
+    low, high = (None, None) if band is None else (band.low, band.high)
+    return cursors.write(
+        BoardCursor(board.mode.pk, board.window.id, board.scope, after, entry.score, at, entry.player, low, high)
+    )
+
+
+def lookup_state(board: Board, *, player_ids: Sequence[str]) -> LookupState:
+    """Names in one query, ranks in two trips, however many are asked for."""
+    found = Player.objects.filter(game_id=board.mode.game_id, player_id__in=set(player_ids), erased_at__isnull=True)
+    players = {player.player_id or "": player for player in found}
+    page = ranking.standings(board, [player.pk for player in players.values()])
+    entries = {entry.player: entry for entry in page.entries}
+    known = [players[one] for one in player_ids if one in players]
+    return LookupState(
+        version=page.version,
+        entries=[_entry(board, player, entries.get(player.pk)) for player in known],
+        not_found=[one for one in player_ids if one not in players],
     )
 
 
@@ -70,15 +124,19 @@ def _entries(board: Board, entries: Iterable[Entry]) -> list[EntryState]:
     listed = list(entries)
     players = Player.objects.in_bulk([entry.player for entry in listed])
     return [
-        EntryState(
-            rank=entry.rank,
-            player_id=players[entry.player].player_id or "",
-            display_name=players[entry.player].display_name,
-            country=players[entry.player].country or None,
-            avatar_url=players[entry.player].avatar_url or None,
-            score=encoding.unscale(entry.score, board.mode.decimals),
-            achieved_at=entry.achieved_at,
-        )
+        _entry(board, players[entry.player], entry)
         for entry in listed
         if entry.player in players and players[entry.player].erased_at is None
     ]
+
+
+def _entry(board: Board, player: Player, entry: Entry | None) -> EntryState:
+    return EntryState(
+        rank=entry.rank if entry else None,
+        player_id=player.player_id or "",
+        display_name=player.display_name,
+        country=player.country or None,
+        avatar_url=player.avatar_url or None,
+        score=encoding.unscale(entry.score, board.mode.decimals) if entry else None,
+        achieved_at=entry.achieved_at if entry else None,
+    )

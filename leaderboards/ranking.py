@@ -1,14 +1,15 @@
 """Reads of boards: pages, ranks, neighbours. Correct for one shard and for many; names join elsewhere."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from heapq import merge
+from typing import TypeVar
 
 from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.store import Slot
-from leaderboards.errors import ScopeNotFound, WindowNotFound
+from leaderboards.errors import BoardsUnavailable, ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stream
 from leaderboards.outbox import shard_of
@@ -17,6 +18,9 @@ from leaderboards.rules.placing import Placing, placing
 from leaderboards.rules.windows import Window, timezone_named, window_named
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+T = TypeVar("T")
+_TRIES = 10
+_BEYOND = 2**54  # no place is greater, nor less than its negative
 Place = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 
 
@@ -58,6 +62,8 @@ class Page:
     total: int
     updated_at: datetime | None
     entries: list[Entry]
+    more_before: bool = False
+    more_after: bool = False
 
 
 _EMPTY = Page(0, 0, None, [])
@@ -82,67 +88,201 @@ def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
     return Board(mode, found, scope, placing(mode.rules, found, epoch=mode.created_at))
 
 
-def page(board: Board, *, offset: int, limit: int) -> Page:
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Raw scores from `low` to `high`, both included; None where the side is open."""
+
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """An entry that a reader stopped at, and the side of it that is asked for."""
+
+    score: int
+    at: int | None  # microseconds since 1970
+    player: int
+    after: bool
+
+
+class _Moved(Exception):
+    """The boards changed between two questions."""
+
+
+class _Reading:
+    """Questions whose answers belong together: all of them of the same marks, or none."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.answers: list[store.Answer] = []
+
+    def ask(self, function: str, *args: object) -> list[store.Answer]:
+        answers = self.board.read(function, *args)
+        if self.answers and [one.mark for one in answers] != [one.mark for one in self.answers]:
+            raise _Moved
+        self.answers = answers
+        return answers
+
+    def counts(self, function: str, *args: object) -> list[int]:
+        """How many in all shards, for each that was asked for."""
+        answers = self.ask(function, *args)
+        return [sum(counts) for counts in zip(*(answer.rest[0] for answer in answers), strict=True)]
+
+    def page(self, places: Sequence[Place], ranks: Sequence[int], *, total: int | None = None) -> Page:
+        changed = max(answer.at for answer in self.answers)
+        placing = self.board.placing
+        return Page(
+            version=sum(answer.mark for answer in self.answers),
+            total=sum(answer.members for answer in self.answers) if total is None else total,
+            updated_at=_EPOCH + timedelta(microseconds=changed) if changed else None,
+            entries=[
+                Entry(rank, player, placing.score(place), placing.achieved_at(place))
+                for rank, (place, player) in zip(ranks, places, strict=True)
+            ],
+        )
+
+
+def _steady(board: Board, act: Callable[[_Reading], T]) -> T:
+    """Again when the boards changed in between, so that ranks and version are of one moment."""
+    for _ in range(_TRIES):
+        try:
+            return act(_Reading(board))
+        except _Moved:
+            continue
+    raise BoardsUnavailable("The board changes faster than it can be read.", retry_after=1)
+
+
+def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> Page:
     if _is_untouched(board.mode):
         return _EMPTY
-    answers = board.read("range", 0, offset + limit - 1)
-    heads = [[(-place, player) for player, place in store.entries(answer.rest[0])] for answer in answers]
-    ordered = [(-negative, player) for negative, player in merge(*heads)][offset : offset + limit]
-    return _page(board, answers, ordered, _ranks(board, ordered, first=offset + 1))
+
+    def act(reading: _Reading) -> Page:
+        skip, total = _band(reading, band)
+        ordered = _run(reading, band, offset, limit)
+        return _paged(reading, ordered, skip + offset, skip, total)
+
+    return _steady(board, act)
+
+
+def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None) -> Page:
+    """The entries next to where a reader stopped, whether or not that one is still there."""
+    if _is_untouched(board.mode):
+        return _EMPTY
+    here = (board.placing.place_us(stop.score, stop.at or 0), stop.player)
+
+    def act(reading: _Reading) -> Page:
+        skip, total = _band(reading, band)
+        ahead, behind = _near(reading, here, limit)
+        least, greatest = _places(board, band)
+        ordered = [one for one in (behind if stop.after else ahead) if least <= one[0] <= greatest]
+        first = reading.counts("before", ordered[0][0], store.member(ordered[0][1]))[0] if ordered else 0
+        return _paged(reading, ordered, first, skip, total)
+
+    return _steady(board, act)
+
+
+def _paged(reading: _Reading, ordered: Sequence[Place], first: int, skip: int, total: int | None) -> Page:
+    """`first`: how many of the whole board stand before; `skip`: how many before the band."""
+    found = reading.page(ordered, _ranks(reading, ordered, first=first + 1), total=total)
+    more = bool(ordered) and first + len(ordered) < skip + found.total
+    return replace(found, more_before=bool(ordered) and first > skip, more_after=more)
+
+
+def _band(reading: _Reading, band: Band | None) -> tuple[int, int | None]:
+    """How many stand before the band, and how many in it; None: the whole board."""
+    if band is None:
+        return 0, None
+    least, greatest = _places(reading.board, band)
+    before, upto = reading.counts("above", greatest, least - 1)
+    return before, max(0, upto - before)
+
+
+def _places(board: Board, band: Band | None) -> tuple[int, int]:
+    """The least and the greatest place of a band."""
+    low, high = (None, None) if band is None else (band.low, band.high)
+    if board.placing.sign < 0:
+        low, high = high, low
+    least = -_BEYOND if low is None else board.placing.places_of(low)[0]
+    greatest = _BEYOND if high is None else board.placing.places_of(high)[1]
+    return max(least, -_BEYOND), min(greatest, _BEYOND)
+
+
+def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[Place]:
+    alone = reading.board.mode.shards == 1
+    first, count = (offset, limit) if alone else (0, offset + limit)  # which shard has them is only known by merging
+    if band is None:
+        flat = [answer.rest[0] for answer in reading.ask("range", first, first + count - 1)]
+    else:
+        least, greatest = _places(reading.board, band)
+        flat = [answer.rest[1] for answer in reading.ask("band", greatest, least, first, count)]
+    ordered = merge(*([(-place, player) for player, place in store.entries(head)] for head in flat))
+    return [(-negative, player) for negative, player in ordered][offset - first :][:limit]
 
 
 def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, list[Entry], list[Entry]]:
     """The player's own entry (or none) with the board's totals, those above and those below."""
     if _is_untouched(board.mode):
         return _EMPTY, [], []
-    own = board.slot(shard_of(player, board.mode.shards))
-    answers = board.read("places", store.member(player))
-    place = answers[own.shard].rest[0][0]
-    if not place:
-        return _page(board, answers, [], []), [], []
-    here = (int(float(place)), player)
-    ahead, behind = _near(board, here, neighbours) if neighbours else ([], [])
-    ranks = _ranks(board, [*ahead, here, *behind])
-    found = _page(board, answers, [*ahead, here, *behind], ranks)
-    above, below = found.entries[: len(ahead)], found.entries[len(ahead) + 1 :]
-    return Page(found.version, found.total, found.updated_at, [found.entries[len(ahead)]]), above, below
+
+    def act(reading: _Reading) -> tuple[Page, list[Entry], list[Entry]]:
+        here = _found(reading, [player]).get(player)
+        if here is None:
+            return reading.page([], []), [], []
+        ahead, behind = _near(reading, here, neighbours) if neighbours else ([], [])
+        run = [*ahead, here, *behind]
+        found = reading.page(run, _ranks(reading, run))
+        own = len(ahead)
+        return replace(found, entries=[found.entries[own]]), found.entries[:own], found.entries[own + 1 :]
+
+    return _steady(board, act)
 
 
-def _near(board: Board, here: Place, most: int) -> tuple[list[Place], list[Place]]:
-    answers = board.read("near", here[0], store.member(here[1]), most)
+def standings(board: Board, players: Sequence[int]) -> Page:
+    """The entries of those among the players who are on the board."""
+    if not players or _is_untouched(board.mode):
+        return _EMPTY
+
+    def act(reading: _Reading) -> Page:
+        found = list(_found(reading, players).values())
+        return reading.page(found, _ranks(reading, found))
+
+    return _steady(board, act)
+
+
+def score_of(board: Board, player: int) -> int | None:
+    """The raw score that the board has, in one trip and without a rank."""
+    if _is_untouched(board.mode):
+        return None
+    found = _found(_Reading(board), [player]).get(player)
+    return None if found is None else board.placing.score(found[0])
+
+
+def _found(reading: _Reading, players: Sequence[int]) -> dict[int, Place]:
+    answers = reading.ask("places", *map(store.member, players))
+    own = [answers[shard_of(player, reading.board.mode.shards)].rest[0][n] for n, player in enumerate(players)]
+    return {player: (int(float(place)), player) for player, place in zip(players, own, strict=True) if place}
+
+
+def _near(reading: _Reading, here: Place, most: int) -> tuple[list[Place], list[Place]]:
+    answers = reading.ask("near", here[0], store.member(here[1]), most)
     ahead = sorted((-place, player) for answer in answers for player, place in store.entries(answer.rest[0]))
     behind = sorted((-place, player) for answer in answers for player, place in store.entries(answer.rest[1]))
     return [(-place, player) for place, player in ahead[-most:]], [(-place, player) for place, player in behind[:most]]
 
 
-def _ranks(board: Board, places: Sequence[Place], *, first: int | None = None) -> list[int]:
+def _ranks(reading: _Reading, places: Sequence[Place], *, first: int | None = None) -> list[int]:
     """Of each place; `first` where the places are a run of the board that begins there."""
     if not places:
         return []
-    if board.mode.ranking == "unique":
-        if first is not None:
-            return list(range(first, first + len(places)))
+    bits, ranking = reading.board.placing.bits, reading.board.mode.ranking
+    if ranking == "unique" and first is not None:
+        return list(range(first, first + len(places)))
+    if ranking == "unique":
         asked = [value for place, player in places for value in (place, store.member(player))]
-        return _counts(board.read("before", *asked))
-    if board.mode.ranking == "dense":
-        width = 1 << board.placing.bits
-        return _counts(board.read("keys_above", *(place // width for place, _ in places)))
-    return _counts(board.read("above", *(place | (1 << board.placing.bits) - 1 for place, _ in places)))
-
-
-def _counts(answers: Iterable[store.Answer]) -> list[int]:
-    return [1 + sum(counts) for counts in zip(*(answer.rest[0] for answer in answers), strict=True)]
-
-
-def _page(board: Board, answers: Sequence[store.Answer], places: Sequence[Place], ranks: Sequence[int]) -> Page:
-    changed = max(answer.at for answer in answers)
-    entries = [
-        Entry(rank, player, board.placing.score(place), board.placing.achieved_at(place))
-        for rank, (place, player) in zip(ranks, places, strict=True)
-    ]
-    return Page(
-        version=sum(answer.mark for answer in answers),
-        total=sum(answer.members for answer in answers),
-        updated_at=_EPOCH + timedelta(microseconds=changed) if changed else None,
-        entries=entries,
-    )
+        counts = reading.counts("before", *asked)
+    elif ranking == "dense":
+        counts = reading.counts("keys_above", *(place >> bits for place, _ in places))
+    else:
+        counts = reading.counts("above", *(place | (1 << bits) - 1 for place, _ in places))
+    return [1 + count for count in counts]

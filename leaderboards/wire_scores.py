@@ -1,11 +1,12 @@
 """What comes in and goes out about scores: the contract, once."""
 
-from typing import Annotated
+from decimal import Decimal
+from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from config.wire import Incoming, Instant, Outgoing
+from config.wire import Incoming, Instant, Outgoing, described_as
 from leaderboards.rules.mode import Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
@@ -127,10 +128,31 @@ ScopeName = Annotated[
 ]
 
 
+CursorText = Annotated[str, Meta(max_length=500, description="As it was given out; for the same board and window")]
+Bound = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
+
+
+class Lookup(Incoming):
+    player_ids: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=1000)]
+
+
+class LookupState(Outgoing):
+    version: int
+    entries: list[EntryState]
+    not_found: list[str]
+
+
 class BoardQuery(Incoming):
     scope: ScopeName = "global"
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    cursor: CursorText | None = None
+    min_score: Bound | None = None
+    max_score: Bound | None = None
+
+
+class ScopeQuery(Incoming):
+    scope: ScopeName = "global"
 
 
 class StandingQuery(Incoming):
@@ -139,3 +161,32 @@ class StandingQuery(Incoming):
 
 
 WindowName = Annotated[str, Meta(max_length=64, pattern="^[a-z]+(:[0-9W-]+)?$", examples=["daily", "alltime"])]
+
+
+class AttemptState(Outgoing):
+    """What became of an attempt."""
+
+    attempt_id: UUID
+    mode: str
+    state: str
+    score: ScoreOut
+    achieved_at: Instant
+    received_at: Instant
+    windows: list[str]
+    dimensions: dict[str, str]
+    metadata: Any
+    reasons: list[str]
+
+
+class AttemptList(Outgoing):
+    attempts: list[AttemptState]
+    next_cursor: str | None
+
+
+class AttemptsQuery(Incoming):
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50
+    cursor: CursorText | None = None
+
+
+class SubmitQuery(Incoming):
+    window: WindowName | None = None

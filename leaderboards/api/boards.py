@@ -4,11 +4,21 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.errors import Forbidden, Unauthenticated
 from config.openapi import describe, in_path
-from leaderboards.board_states import board_state, standing_state
+from leaderboards.board_states import board_state, lookup_state, standing_state
 from leaderboards.ranking import board_named
 from leaderboards.selectors import mode_get
-from leaderboards.wire_scores import BoardQuery, BoardState, StandingQuery, StandingState, WindowName
+from leaderboards.wire_scores import (
+    BoardQuery,
+    BoardState,
+    Lookup,
+    LookupState,
+    ScopeQuery,
+    StandingQuery,
+    StandingState,
+    WindowName,
+)
 from players import access
 from players.selectors import player_get
 from players.views import CallerView
@@ -17,11 +27,17 @@ in_path(window=WindowName)
 
 
 class BoardView(CallerView):
-    @describe("A board, from an offset on", query=BoardQuery, answers={200: BoardState}, problems=[403], tag="boards")
+    @describe(
+        "A board, from an offset or a cursor on",
+        query=BoardQuery,
+        answers={200: BoardState},
+        problems=[403],
+        tag="boards",
+    )
     def get(self, request: Request, game: str, mode: str, window: str) -> Response:
         found, asked = mode_get(game=access.may_read(self.caller, game), mode=mode), self.query(BoardQuery)
         board = board_named(mode=found, window=window, scope=asked.scope, at=timezone.now())
-        return self.answer(board_state(board, offset=asked.offset, limit=asked.limit))
+        return self.answer(board_state(board, asked=asked))
 
 
 class StandingView(CallerView):
@@ -31,3 +47,28 @@ class StandingView(CallerView):
         board = board_named(mode=mode_get(game=record, mode=mode), window=window, scope=asked.scope, at=timezone.now())
         player = player_get(game=record, player_id=player_id)
         return self.answer(standing_state(board, player=player, neighbors=asked.neighbors))
+
+
+class MeView(StandingView):
+    @describe("Where you stand", query=StandingQuery, answers={200: StandingState}, problems=[403], tag="boards")
+    def get(self, request: Request, game: str, mode: str, window: str) -> Response:  # type: ignore[override]
+        if self.caller.kind is access.Kind.NOBODY:
+            raise Unauthenticated("This needs a player token.")
+        if self.caller.player_id is None:
+            raise Forbidden("This is answered to player tokens; with a key, ask for …/players/{player_id}.")
+        return super().get(request, game, mode, window, self.caller.player_id)
+
+
+class LookupView(CallerView):
+    @describe(
+        "Where many players stand",
+        body=Lookup,
+        query=ScopeQuery,
+        answers={200: LookupState},
+        problems=[403],
+        tag="boards",
+    )
+    def post(self, request: Request, game: str, mode: str, window: str) -> Response:
+        found, asked = mode_get(game=access.may_read(self.caller, game), mode=mode), self.query(ScopeQuery)
+        board = board_named(mode=found, window=window, scope=asked.scope, at=timezone.now())
+        return self.answer(lookup_state(board, player_ids=self.body(Lookup).player_ids))

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from leaderboards.api.boards import BoardView, StandingView
+from leaderboards.api.boards import BoardView, LookupView, MeView, StandingView
 from leaderboards.api.modes import GamesView, GameView, ModeView
 from leaderboards.api.scores import ScoresView, ScoreView
 
@@ -14,5 +14,7 @@ urlpatterns = [
     path(MODE, ModeView.as_view(), name="mode"),
     path(f"{MODE}/scores", ScoreView.as_view(), name="score"),
     path(BOARD, BoardView.as_view(), name="board"),
+    path(f"{BOARD}/me", MeView.as_view(), name="me"),
+    path(f"{BOARD}/lookup", LookupView.as_view(), name="lookup"),
     path(f"{BOARD}/players/<str:player_id>", StandingView.as_view(), name="standing"),
 ]

@@ -247,7 +247,8 @@ end)
 read_function('rung_1_near', function(board, args)
   local place, member, most = args[1], args[2], tonumber(args[3])
   local rank = before(board, place, member)
-  local own = redis.call('ZSCORE', board, member) and 1 or 0
+  local now = redis.call('ZSCORE', board, member)
+  local own = now and tonumber(now) == tonumber(place) and 1 or 0 -- it may stand elsewhere by now
   local first = math.max(0, rank - most)
   local ahead = rank > first and redis.call('ZRANGE', board, first, rank - 1, 'REV', 'WITHSCORES') or {}
   local behind = redis.call('ZRANGE', board, rank + own, rank + own + most - 1, 'REV', 'WITHSCORES')
