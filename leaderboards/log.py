@@ -1,5 +1,6 @@
 """The log of scores: the truth. An attempt is in it once, whatever is sent, whenever, by how many at the same time."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -91,7 +92,7 @@ def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
     with connection.cursor() as cursor:
         cursor.execute(_FIND, [[player for player, _ in keys], [attempt for _, attempt in keys], since])
         return {
-            (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), dimensions or {})
+            (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), json.loads(dimensions or "{}"))
             for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()
         }
 

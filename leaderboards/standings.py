@@ -1,5 +1,6 @@
 """Standings and placements in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -207,6 +208,6 @@ def _from_log(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
             [list(players), mode.pk],
         )
         for player, score, at, attempt, mask, dimensions in cursor.fetchall():
-            for row in _rows(ScoreRow(player, score, at, attempt, mask, dimensions or {}), zone):
+            for row in _rows(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), zone):
                 found[row] = fold(rules, found.get(row), Told(score, at, attempt))
     return found
