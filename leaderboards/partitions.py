@@ -37,7 +37,8 @@ def make(day: date) -> bool:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         cursor.execute("SET LOCAL lock_timeout = '2s'")
-        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [name(day)])
+        # asked of the table itself: to_regclass may still remember that an insert found none
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_class WHERE relname = %s)", [name(day)])
         if cursor.fetchone()[0]:
             return False
         table, begins, ends = sql.Identifier(name(day)), str(day), str(day + timedelta(days=1))
