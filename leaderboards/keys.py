@@ -22,5 +22,13 @@ def bell(mode: int, shard: int) -> str:
     return f"rung:bell:{mode}.{shard}"
 
 
+def bans_looked_at() -> str:
+    return "rung:bans:looked_at"
+
+
+def all_bans_looked_at() -> str:
+    return "rung:bans:all_looked_at"
+
+
 def _slot(mode: int, shard: int) -> str:
     return f"lb:{{{mode}.{shard}}}"

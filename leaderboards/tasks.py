@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from leaderboards import partitions
 from leaderboards.drain import stream_drain, streams_sweep
+from leaderboards.services.corrections import bans_follow
 
 
 @shared_task(name="leaderboards.tasks.drain")
@@ -21,3 +22,9 @@ def sweep() -> None:
 @shared_task(name="leaderboards.tasks.partitions_ahead")
 def partitions_ahead() -> None:
     partitions.make_ahead(partitions.today())
+
+
+@shared_task(name="leaderboards.tasks.bans")
+def bans() -> None:
+    """A ban begins and ends by the clock; nobody saves anything then."""
+    bans_follow(now=timezone.now())

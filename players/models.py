@@ -156,7 +156,11 @@ class Ban(models.Model):
                 condition=~Q(kind="suspension") | Q(ends_at__isnull=False), name="suspension_has_an_end"
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["player", "starts_at"])]
+        indexes: ClassVar = [
+            models.Index(fields=["player", "starts_at"]),
+            models.Index(fields=["starts_at"]),  # which began, and which ended, since boards last looked
+            models.Index(fields=["ends_at"]),
+        ]
 
     def __str__(self) -> str:
         until = f"until {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at else "for ever"

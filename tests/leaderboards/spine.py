@@ -6,6 +6,6 @@ from leaderboards.drain import stream_drain
 from leaderboards.models import Mode
 
 
-def drain(mode: Mode) -> None:
+def drain(mode: Mode, *, now: datetime | None = None) -> None:
     for shard in range(mode.shards):
-        stream_drain(mode_id=mode.pk, shard=shard, now=datetime.now(UTC))
+        stream_drain(mode_id=mode.pk, shard=shard, now=now or datetime.now(UTC))
