@@ -49,6 +49,10 @@ class Writer(threading.Thread):
         self.stop = threading.Event()
 
     def run(self) -> None:
+        with self.client:
+            self._write()
+
+    def _write(self) -> None:
         for count in itertools.count():
             if self.stop.is_set():
                 return
