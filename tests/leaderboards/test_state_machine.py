@@ -1,0 +1,334 @@
+"""Scores, corrections, crashes and losses in any order: at rest, every board equals a model of a few dozen lines."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection, transaction
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+
+from config import valkey
+from leaderboards import keys, outbox
+from leaderboards.boards import store
+from leaderboards.boards.rebuild import shard_rebuild
+from leaderboards.boards.store import Slot
+from leaderboards.drain import stream_drain
+from leaderboards.errors import AttemptConflict
+from leaderboards.models import Mode, Outbox, Stamp, Stream
+from leaderboards.ranking import board_named, page, standing
+from leaderboards.send import dense_width, stream_send
+from leaderboards.services.scores import Item, Outcome, scores_submit
+from leaderboards.stamp import stream_stamp
+from leaderboards.wire_scores import Submission
+from players.access import Caller, Kind
+from players.models import Ban, Player
+from tests.factories import make_game, make_mode, make_player, record_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PLAYERS = 7
+SCOPES = ("global", "region:eu", "level:1")
+NUMBERS = st.integers(0, 1000)
+# late by seconds or days: still in today's window, out of it, out of the week, out of the month
+TOLD = st.tuples(
+    st.integers(0, PLAYERS - 1),
+    st.integers(0, 4),
+    st.integers(0, 5),
+    st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 40]),
+    st.sampled_from(["", "1", "2"]),
+)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """As the model knows it."""
+
+    player: int
+    score: int
+    at: datetime
+    level: str
+    id: int = 0
+    counts: bool = True
+
+
+def entries(mode: Mode, attempts: list[Attempt]) -> list[tuple[int, int, float, int]]:
+    """(place for sorting, player) of those who have attempts here: the whole of what a board means."""
+    sign = 1 if mode.order == "desc" else -1
+    prefer = {"earliest": -1, "latest": 1, "none": 0}[mode.tie_break]
+    found = []
+    for player in {one.player for one in attempts}:
+        own = [one for one in attempts if one.player == player]
+        if mode.aggregation == "sum":
+            score, at = sum(one.score for one in own), max(one.at for one in own)
+        elif mode.aggregation == "latest":
+            last = max(own, key=lambda one: (one.at, one.id))
+            score, at = last.score, last.at
+        else:
+            best = max(own, key=lambda one: (sign * one.score, prefer * one.at.timestamp()))
+            score, at = best.score, best.at
+        found.append((-sign * score, -prefer * at.timestamp(), player, score))
+    return [(key, score, time, player) for key, time, player, score in sorted(found)]
+
+
+def ranked(mode: Mode, attempts: list[Attempt]) -> list[tuple[int, int, int]]:
+    """(rank, player, score), in order."""
+    listed = entries(mode, attempts)
+    ordered = [key for key, *_ in listed]
+    ranks = {
+        "unique": list(range(1, len(listed) + 1)),
+        "competition": [1 + ordered.index(key) for key in ordered],
+        "dense": [1 + sorted(set(ordered)).index(key) for key in ordered],
+    }[mode.ranking]
+    return [(rank, player, score) for rank, (_, score, _, player) in zip(ranks, listed, strict=True)]
+
+
+class Spine(RuleBasedStateMachine):
+    aggregation = "best"
+    ranking = "unique"
+
+    @initialize(
+        order=st.sampled_from(["desc", "asc"]),
+        tie_break=st.sampled_from(["earliest", "latest", "none"]),
+        shards=st.sampled_from([1, 4]),
+    )
+    def begin(self, order: str, tie_break: str, shards: int) -> None:
+        self._boards.flushdb()  # this worker's own
+        self.start = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=10)
+        total = {"max_total": 100_000} if self.aggregation == "sum" else {}
+        game = make_game()
+        mode = make_mode(
+            game,
+            aggregation=self.aggregation,
+            ranking=self.ranking,
+            order=order,
+            tie_break=tie_break,
+            min_score=0,
+            max_score=100,
+            dimensions=("region", "level"),
+            **total,
+        )
+        created = self.start - timedelta(days=60)
+        Mode.objects.filter(pk=mode.pk).update(shards=1 if self.ranking == "dense" else shards, created_at=created)
+        self.mode = Mode.objects.select_related("game").get(pk=mode.pk)
+        self.players = [make_player(game).pk for _ in range(PLAYERS)]
+        self.names = dict(Player.objects.filter(game=game).values_list("pk", "player_id"))
+        self.region = dict.fromkeys(self.players, "")
+        self.banned: set[int] = set()
+        self.told: dict[UUID, Attempt] = {}
+        self.copy: dict[bytes, bytes] = {}
+
+    # what players and operators do
+
+    @rule(told=st.lists(TOLD, min_size=1, max_size=5))
+    def submit(self, told: list[tuple[int, int, int, int, str]]) -> None:
+        new = {uuid4(): self._attempt(*one) for one in told}
+        for attempt_id, outcome in zip(new, self._send(new), strict=True):
+            assert isinstance(outcome, Outcome)
+            assert not outcome.duplicate
+            new[attempt_id].id = outcome.logged.id
+        self.told |= new
+
+    @precondition(lambda self: self.told)
+    @rule(numbers=st.lists(NUMBERS, min_size=1, max_size=4), told=TOLD)
+    def retry_with_a_new_one(self, numbers: list[int], told: tuple[int, int, int, int, str]) -> None:
+        again = dict(self._pick(number) for number in numbers)
+        new_id, new = uuid4(), self._attempt(*told)
+        *repeated, outcome = self._send(again | {new_id: new})
+        assert all(isinstance(one, Outcome) and one.duplicate for one in repeated)
+        assert isinstance(outcome, Outcome)
+        new.id = outcome.logged.id
+        self.told[new_id] = new
+
+    @precondition(lambda self: self.told)
+    @rule(number=NUMBERS)
+    def retry_with_other_content(self, number: int) -> None:
+        attempt_id, one = self._pick(number)
+        (outcome,) = self._send({attempt_id: Attempt(one.player, one.score + 1, one.at, one.level)})
+        assert isinstance(outcome, AttemptConflict)
+
+    @rule(who=st.integers(0, PLAYERS - 1), region=st.sampled_from(["eu", "eu", "us", ""]))
+    def move(self, who: int, region: str) -> None:
+        player = self.players[who]
+        with transaction.atomic():
+            Player.objects.filter(pk=player).update(region=region)
+            self._correct(Outbox.Kind.PLACED, player)
+        self.region[player] = region
+
+    @rule(who=st.integers(0, PLAYERS - 1))
+    def ban_or_unban(self, who: int) -> None:
+        player = self.players[who]
+        with transaction.atomic():
+            if player in self.banned:
+                Ban.objects.filter(player_id=player).delete()
+            else:
+                Ban.objects.create(player_id=player, reason="r", starts_at=self.start)
+            self._correct(Outbox.Kind.PLACED, player)
+        self.banned ^= {player}
+
+    @precondition(lambda self: self.told)
+    @rule(number=NUMBERS)
+    def take_back_or_give_back(self, number: int) -> None:
+        attempt_id, one = self._pick(number)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE score_attempts SET state = %s WHERE player_id = %s AND attempt_id = %s",
+                [3 if one.counts else 0, one.player, attempt_id],
+            )
+            assert cursor.rowcount == 1
+            self._correct(Outbox.Kind.RETOLD, one.player)
+        one.counts = not one.counts
+
+    # what workers and servers do
+
+    @rule(number=NUMBERS)
+    def drain_one(self, number: int) -> None:
+        stream_drain(mode_id=self.mode.pk, shard=number % self.mode.shards, now=datetime.now(UTC))
+
+    @precondition(lambda self: self.told)
+    @rule(number=NUMBERS)
+    def crash_between_stamping_and_sending(self, number: int) -> None:
+        stream_stamp(mode=self.mode, shard=number % self.mode.shards, now=datetime.now(UTC))
+
+    @precondition(lambda self: self.told)
+    @rule(number=NUMBERS)
+    def crash_after_sending(self, number: int) -> None:
+        shard = number % self.mode.shards
+        seq = stream_stamp(mode=self.mode, shard=shard, now=datetime.now(UTC))
+        try:
+            stream_send(mode=self.mode, shard=shard, upto=seq)
+        except store.NotBuilt:
+            return  # nothing of it yet, or lost: the drainer sees to it
+
+    @rule(number=NUMBERS, back=st.integers(1, 3))
+    def lose_the_mark_and_send_again(self, number: int, back: int) -> None:
+        """The tail of a failover: the boards show more than their mark says."""
+        slot = Slot(self.mode.pk, number % self.mode.shards, self.mode.generation)
+        mark = store.mark(slot)
+        kept = Stamp.objects.filter(mode=self.mode, shard=slot.shard).values_list("seq", flat=True)
+        if mark and mark - back >= 0 and set(range(mark - back + 1, mark + 1)) <= set(kept):
+            self._boards.hset(keys.state(slot.mode, slot.shard, slot.generation), "mark", mark - back)
+            stream_send(mode=self.mode, shard=slot.shard, upto=mark)
+
+    @rule()
+    def lose_everything(self) -> None:
+        self._boards.flushdb()
+
+    @rule()
+    def keep_a_copy(self) -> None:
+        self.copy = {key: self._boards.dump(key) for key in self._boards.scan_iter()}
+
+    @precondition(lambda self: self.copy)
+    @rule()
+    def restore_the_older_copy(self) -> None:
+        self._boards.flushdb()
+        for key, value in self.copy.items():
+            self._boards.restore(key, 0, value)
+
+    @rule()
+    def forget_old_batches(self) -> None:
+        """A day later: what was sent is not kept for ever, and no copy is as old as that."""
+        for shard in range(self.mode.shards):
+            mark = store.mark(Slot(self.mode.pk, shard, self.mode.generation)) or 0
+            Stamp.objects.filter(mode=self.mode, shard=shard, seq__lte=mark).delete()
+        self.copy = {}
+
+    @rule(number=NUMBERS)
+    def rebuild(self, number: int) -> None:
+        shard, now = number % self.mode.shards, datetime.now(UTC)
+        shard_rebuild(mode=self.mode, shard=shard, width=dense_width(self.mode), now=now)
+
+    @rule(offset=st.integers(0, PLAYERS), limit=st.integers(1, PLAYERS))
+    def come_to_rest(self, offset: int, limit: int) -> None:
+        now = datetime.now(UTC)
+        for shard in range(self.mode.shards):
+            stream_drain(mode_id=self.mode.pk, shard=shard, now=now)
+        assert not Outbox.objects.filter(mode=self.mode).exists()
+        self.mode.refresh_from_db()
+        year, week, _ = now.isocalendar()
+        for window in (f"daily:{now:%Y-%m-%d}", f"weekly:{year}-W{week:02}", f"monthly:{now:%Y-%m}", "alltime"):
+            for scope in SCOPES:
+                self._compare(window, scope, now, offset, limit)
+
+    def teardown(self) -> None:
+        if hasattr(self, "copy"):
+            self.come_to_rest(0, PLAYERS)
+
+    def _compare(self, window: str, scope: str, now: datetime, offset: int, limit: int) -> None:
+        board = board_named(mode=self.mode, window=window, scope=scope, at=now)
+        assert board.window.id == window
+        expected = ranked(self.mode, [one for one in self.told.values() if self._is_on(one, window, scope)])
+        found = page(board, offset=0, limit=100)
+        assert [(one.rank, one.player, one.score) for one in found.entries] == expected, (window, scope)
+        assert found.total == len(expected)
+        part = page(board, offset=offset, limit=limit)
+        assert part.entries == found.entries[offset : offset + limit]
+        if window != "alltime":
+            return
+        listed = {entry.player: index for index, entry in enumerate(found.entries)}
+        for player in self.players:
+            own, above, below = standing(board, player, neighbours=2)
+            assert own.total == len(expected)
+            if player not in listed:
+                assert (own.entries, above, below) == ([], [], [])
+                continue
+            index = listed[player]
+            assert own.entries == found.entries[index : index + 1]
+            assert above == found.entries[max(0, index - 2) : index]
+            assert below == found.entries[index + 1 : index + 3]
+
+    def _is_on(self, one: Attempt, window: str, scope: str) -> bool:
+        year, week, _ = one.at.isocalendar()
+        own = {f"daily:{one.at:%Y-%m-%d}", f"weekly:{year}-W{week:02}", f"monthly:{one.at:%Y-%m}", "alltime"}
+        scopes = {"global", f"region:{self.region[one.player]}", f"level:{one.level}"}
+        return one.counts and one.player not in self.banned and window in own and scope in scopes
+
+    def _attempt(self, who: int, score: int, seconds: int, days: int, level: str) -> Attempt:
+        return Attempt(self.players[who], score, self.start + timedelta(days=-days, seconds=seconds), level)
+
+    def _pick(self, number: int) -> tuple[UUID, Attempt]:
+        return list(self.told.items())[number % len(self.told)]
+
+    def _send(self, attempts: dict[UUID, Attempt]) -> list[Any]:
+        items = [
+            Item(
+                self.mode,
+                Submission(
+                    player_id=self.names[one.player],
+                    score=one.score,
+                    achieved_at=one.at,
+                    attempt_id=attempt_id,
+                    dimensions={"level": one.level} if one.level else {},
+                ),
+            )
+            for attempt_id, one in attempts.items()
+        ]
+        return scores_submit(
+            game=record_of(self.mode.game), caller=Caller(Kind.KEY, game=self.mode.game.slug), items=items
+        )
+
+    def _correct(self, kind: Outbox.Kind, player: int) -> None:
+        if Stream.objects.filter(mode=self.mode).exists():  # before the first score there is nothing to correct
+            outbox.add_correction(self.mode.pk, self.mode.shards, kind, [player])
+
+    @property
+    def _boards(self) -> Any:
+        return valkey.client(django_settings.VALKEY_URL)
+
+
+@pytest.mark.parametrize("aggregation", ["best", "sum", "latest"])
+@pytest.mark.parametrize("ranking", ["unique", "competition", "dense"])
+def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
+    machine = type("Spine", (Spine,), {"aggregation": aggregation, "ranking": ranking})
+    few = settings(
+        max_examples=15,
+        stateful_step_count=25,
+        phases=[Phase.generate],  # a failure is told as it was found: shrinking takes minutes here
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(machine, settings=few)
