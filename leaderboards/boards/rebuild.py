@@ -19,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Progress = Callable[[int], object]  # told how many entries were written
 
 
-def _silent(_: int) -> None:
+def silent(_: int) -> None:
     pass
 
 
@@ -34,12 +34,12 @@ def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int |
             return None
         if Mode.objects.values_list("generation", flat=True).get(pk=mode.pk) != mode.generation:
             return stream.seq  # what was found broken has been replaced meanwhile
-        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, width=width, now=now, progress=_silent)
+        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, width=width, now=now, progress=silent)
     return stream.seq
 
 
 def generation_fill(
-    *, mode: Mode, generation: int, width: int, now: datetime, progress: Progress = _silent
+    *, mode: Mode, generation: int, width: int, now: datetime, progress: Progress = silent
 ) -> dict[int, int]:
     """Fills every shard of a generation that nobody reads yet, from one snapshot; the number each shows.
 

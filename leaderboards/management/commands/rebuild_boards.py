@@ -1,0 +1,53 @@
+"""Makes boards again from PostgreSQL, while traffic goes on: all of them, or those of a game or of a mode."""
+
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from config.errors import DomainError
+from leaderboards.models import Mode, Standing
+from leaderboards.services.rebuilding import mode_rebuild, mode_tidy
+
+GRACE = 2.0  # seconds that readers on their way still find the boards they began with
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--game", help="only this game's")
+        parser.add_argument("--mode", help="only this mode's")
+        parser.add_argument("--window", help="the mode's boards change together, so all its windows are made again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        asked = {"game__slug": options["game"], "slug": options["mode"]}
+        found = Mode.objects.select_related("game").filter(**{name: value for name, value in asked.items() if value})
+        if not found and (options["game"] or options["mode"]):
+            raise CommandError("There is no such mode.")
+        for mode in found.filter(first_score_at__isnull=False):
+            self._rebuild(mode)
+        self.stdout.write("Done.")
+
+    def _rebuild(self, mode: Mode) -> None:
+        bar = Bar(self, f"{mode.game.slug}/{mode.slug}", Standing.objects.filter(mode=mode).count())
+        try:
+            generation = mode_rebuild(mode=mode, now=timezone.now(), progress=bar.add)
+        except DomainError as error:
+            raise CommandError(error.detail) from None
+        time.sleep(GRACE)
+        mode_tidy(mode=mode)
+        self.stdout.write(f"\r{bar.title}: {bar.done} entries, generation {generation}.")
+
+
+class Bar:
+    """Standings are known beforehand, entries are not: one standing is on several boards."""
+
+    def __init__(self, command: BaseCommand, title: str, standings: int) -> None:
+        self.command, self.title, self.standings, self.done = command, title, standings, 0
+
+    def add(self, entries: int) -> None:
+        self.done += entries
+        self.command.stderr.write(f"\r{self.title}: {self.done} entries of {self.standings} standings", ending="")
+        self.command.stderr.flush()

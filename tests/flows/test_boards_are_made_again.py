@@ -1,0 +1,201 @@
+"""Boards are thrown away, altered and made again from PostgreSQL, while scores keep arriving: they end up right."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.utils import timezone
+
+from config import valkey
+from leaderboards import keys
+from leaderboards.boards import store
+from leaderboards.boards.store import NotBuilt, Slot
+from leaderboards.drain import streams_sweep
+from leaderboards.management.commands import rebuild_boards
+from leaderboards.models import Mode, Stamp, Standing, Stream
+from leaderboards.services import rebuilding
+from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
+from players.models import Player
+from tests.factories import make_game, make_mode
+from tests.leaderboards.spine import drain
+from tests.leaderboards.test_spine import board, submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+START = datetime.now(UTC) - timedelta(minutes=1)
+
+
+@pytest.fixture(params=[1, 3])
+def solo(request: pytest.FixtureRequest) -> Mode:
+    mode = make_mode(make_game("arena"), aggregation="sum", min_score=0, max_score=1000, max_total=1_000_000)
+    Mode.objects.update(shards=request.param)
+    mode.refresh_from_db()
+    for number in range(20):
+        submit(mode, f"p-{number}", number, START, number)
+    drain(mode)
+    return mode
+
+
+@pytest.fixture(autouse=True)
+def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuild_boards, "GRACE", 0)
+
+
+def _server() -> Any:
+    return valkey.client(settings.VALKEY_URL)
+
+
+def _listed(mode: Mode, window: str = "alltime") -> list[str]:
+    mode.refresh_from_db()
+    names = dict(Player.objects.values_list("pk", "player_id"))
+    return [str(names[pk]) for pk, _ in board(mode, window)]
+
+
+ALL = [f"p-{number}" for number in reversed(range(20))]
+
+
+def test_a_rebuild_shows_the_next_generation_and_leaves_nothing_of_the_last(solo: Mode) -> None:
+    said = StringIO()
+    call_command("rebuild_boards", game="arena", mode="solo", window="alltime", stdout=said, stderr=StringIO())
+    assert _listed(solo) == ALL
+    assert solo.generation == 2
+    assert "generation 2" in said.getvalue()
+    assert not [key for key in _server().scan_iter("lb:*") if b":g1:" in key]
+    submit(solo, "p-0", 500, START, 100)
+    drain(solo)
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
+def test_scores_that_arrive_at_each_step_of_a_rebuild_count_once(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = iter(range(1000, 2000))
+
+    def arriving(step: str) -> None:
+        real = getattr(rebuilding, step)
+
+        def with_scores(*args: Any, **kwargs: Any) -> Any:
+            submit(solo, "p-0", 100, START, next(attempts))
+            drain(solo)
+            done = real(*args, **kwargs)
+            submit(solo, "p-0", 100, START, next(attempts))
+            drain(solo)
+            return done
+
+        monkeypatch.setattr(rebuilding, step, with_scores)
+
+    for step in ("generation_fill", "_catch_up", "_switch"):
+        arriving(step)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    drain(solo)
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+    solo.refresh_from_db()
+    placing = dict(board(solo, "alltime"))
+    monkeypatch.undo()
+    assert Standing.objects.filter(window="alltime", player__player_id="p-0").get().score == 600
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    solo.refresh_from_db()
+    assert dict(board(solo, "alltime")) == placing, "both generations say the same"
+
+
+def test_at_the_switch_the_new_boards_show_all_that_the_old_did(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = rebuilding._switch  # noqa: SLF001
+
+    def late(mode: Mode, generation: int) -> None:
+        submit(solo, "p-0", 500, START, 100)
+        drain(solo)
+        real(mode, generation)
+
+    monkeypatch.setattr(rebuilding, "_switch", late)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
+def test_readers_find_the_old_boards_until_the_new_are_whole(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    real = rebuilding._catch_up  # noqa: SLF001
+
+    def looking(mode: Mode, generation: int) -> None:
+        seen.append(_listed(solo))
+        real(mode, generation)
+
+    monkeypatch.setattr(rebuilding, "_catch_up", looking)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    assert [*seen, _listed(solo)] == [ALL, ALL]
+
+
+@pytest.mark.parametrize("loss", ["batches", "boards"])
+def test_a_rebuild_that_loses_what_it_needs_starts_over(solo: Mode, monkeypatch: pytest.MonkeyPatch, loss: str) -> None:
+    real, tries = rebuilding._catch_up, []  # noqa: SLF001
+
+    def losing(mode: Mode, generation: int) -> None:
+        tries.append(generation)
+        if len(tries) == 1:
+            submit(solo, "p-0", 500, START, 100)
+            drain(solo)
+            if loss == "batches":
+                Stamp.objects.all().delete()
+            else:
+                _server().flushdb()
+        real(mode, generation)
+
+    monkeypatch.setattr(rebuilding, "_catch_up", losing)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    assert tries == [2, 2]
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
+def test_two_rebuilds_of_one_mode_do_not_meet(solo: Mode) -> None:
+    with rebuilding._alone(solo), pytest.raises(RebuildUnderWay):  # noqa: SLF001
+        mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+
+
+def test_a_slot_emptied_while_it_is_filled_is_not_taken_for_whole(solo: Mode) -> None:
+    slot = Slot(solo.pk, 0, 7)
+    token = store.begin(slot)
+    _server().flushdb()
+    with pytest.raises(NotBuilt):
+        store.fill(slot, token, [], width=0)
+    with pytest.raises(NotBuilt):
+        store.built(slot, token, 1, at=0)
+
+
+def test_what_was_stamped_for_the_last_generation_reaches_the_next(solo: Mode) -> None:
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    mode_tidy(mode=Mode.objects.get())
+    submit(solo, "p-0", 500, START, 100)
+    drain(solo)  # by a drainer that met the mode before
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
+def _flush(mode: Mode) -> None:
+    _server().flushdb()
+
+
+def _functions_gone(mode: Mode) -> None:
+    _server().function_flush()
+
+
+def _from_another_history(mode: Mode) -> None:
+    for shard in range(mode.shards):
+        _server().hset(keys.state(mode.pk, shard, mode.generation), "mark", 10_000)
+
+
+def _older(mode: Mode) -> None:
+    Stream.objects.update(seq=5000)
+
+
+@pytest.mark.parametrize("harm", [_flush, _functions_gone, _from_another_history, _older])
+def test_what_valkey_loses_heals_without_a_command(solo: Mode, harm: Any) -> None:
+    harm(solo)
+    streams_sweep(now=timezone.now())
+    assert _listed(solo) == ALL
+
+
+def test_a_dropped_board_heals_once_a_reader_has_rung(solo: Mode) -> None:
+    _server().delete(keys.board(solo.pk, 0, solo.generation, "alltime", "global"))
+    with pytest.raises(NotBuilt):
+        _listed(solo)
+    drain(solo)
+    assert _listed(solo) == ALL
