@@ -1,5 +1,6 @@
 from django.urls import path
 
+from leaderboards.api.attempts import AttemptsView, AttemptView
 from leaderboards.api.boards import BoardView, LookupView, MeView, StandingView
 from leaderboards.api.modes import GamesView, GameView, ModeView
 from leaderboards.api.scores import ScoresView, ScoreView
@@ -11,6 +12,8 @@ urlpatterns = [
     path("games", GamesView.as_view(), name="games"),
     path("games/<str:game>", GameView.as_view(), name="game"),
     path("games/<str:game>/scores", ScoresView.as_view(), name="scores"),
+    path("games/<str:game>/players/<str:player_id>/attempts", AttemptsView.as_view(), name="attempts"),
+    path("games/<str:game>/players/<str:player_id>/attempts/<str:attempt_id>", AttemptView.as_view(), name="attempt"),
     path(MODE, ModeView.as_view(), name="mode"),
     path(f"{MODE}/scores", ScoreView.as_view(), name="score"),
     path(BOARD, BoardView.as_view(), name="board"),

@@ -1,0 +1,90 @@
+"""What became of attempts: read from the log, a player at a time."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db import connection
+
+from leaderboards import cursors
+from leaderboards.cursors import AttemptCursor
+from leaderboards.errors import AttemptNotFound
+from leaderboards.log import State
+from leaderboards.rules import encoding, windows
+from leaderboards.wire_scores import AttemptList, AttemptsQuery, AttemptState
+from players.models import Player
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COLUMNS = """
+SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
+    a.dimensions, a.metadata, a.id
+FROM score_attempts a JOIN leaderboards_mode m ON m.id = a.mode_id
+WHERE a.player_id = %s
+"""
+
+
+def window_ids(mask: int, achieved_at: datetime, timezone: str) -> list[str]:
+    """The windows that an attempt counts in, by the bits that the log has for them."""
+    zone = windows.timezone_named(timezone)
+    kinds = [kind for bit, kind in enumerate(windows.KINDS) if mask >> bit & 1]
+    return [windows.window_at(kind, achieved_at, zone).id for kind in kinds]
+
+
+def attempt_state(*, player: Player, attempt_id: str) -> AttemptState:
+    """The last one, where an id was used again after its time."""
+    try:
+        wanted = UUID(attempt_id)
+    except ValueError:  # what cannot be an id is nobody's
+        rows: list[Any] = []
+    else:
+        rows = _rows("AND a.attempt_id = %s ORDER BY a.received_at DESC LIMIT 1", [player.pk, wanted])
+    if not rows:
+        raise AttemptNotFound(f"{player.player_id} has no attempt {attempt_id[:64]!r}.")
+    return _state(rows[0])
+
+
+def attempt_list(*, player: Player, asked: AttemptsQuery) -> AttemptList:
+    """Newest first."""
+    where = ""
+    params: list[Any] = [player.pk]
+    if asked.cursor is not None:
+        cursor = cursors.read(asked.cursor, AttemptCursor)
+        if cursor.player != player.pk:
+            raise cursors.refusal("is one of another player")
+        where = "AND (a.received_at, a.id) < (%s, %s)"
+        params += [_EPOCH + timedelta(microseconds=cursor.received), cursor.id]
+    rows = _rows(f"{where} ORDER BY a.received_at DESC, a.id DESC LIMIT %s", [*params, asked.limit + 1])
+    shown, last = rows[: asked.limit], rows[asked.limit - 1 : asked.limit]
+    return AttemptList(
+        attempts=[_state(row) for row in shown],
+        next_cursor=_cursor(player, last[0]) if len(rows) > asked.limit else None,
+    )
+
+
+def _rows(rest: str, params: Sequence[Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(_COLUMNS + rest, params)
+        return list(cursor.fetchall())
+
+
+def _cursor(player: Player, row: Any) -> str:
+    received, id_ = row[7], row[11]
+    return cursors.write(AttemptCursor(player.pk, (received - _EPOCH) // timedelta(microseconds=1), id_))
+
+
+def _state(row: Any) -> AttemptState:
+    attempt_id, mode, decimals, timezone, state, score, achieved, received, mask, dimensions, metadata, _ = row
+    return AttemptState(
+        attempt_id=attempt_id,
+        mode=mode,
+        state=State(state).name.lower(),
+        score=encoding.unscale(score, decimals),
+        achieved_at=achieved,
+        received_at=received,
+        windows=window_ids(mask, achieved, timezone),
+        dimensions=msgspec.json.decode(dimensions) if dimensions else {},
+        metadata=msgspec.json.decode(metadata) if metadata else None,
+        reasons=[],
+    )
