@@ -69,6 +69,18 @@ class Standing(models.Model):
         return f"standing of {self.player_id} in {self.mode_id} {self.window} {self.scope}"
 
 
+class DimensionValue(models.Model):
+    """A value that a submitted dimension has taken; how many it may take is the mode's rule."""
+
+    pk = models.CompositePrimaryKey("mode_id", "name", "value")
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    name = models.CharField(max_length=32)
+    value = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.value} in {self.mode_id}"
+
+
 class Placement(models.Model):
     """Where the boards have a player of a mode: which region and country, and whether at all."""
 

@@ -1,5 +1,10 @@
 """DRF: submitting scores, one and many."""
 
+import re
+from uuid import UUID
+
+from django.utils import timezone
+from msgspec import UNSET
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -7,12 +12,23 @@ from config import wire
 from config.errors import DomainError, Forbidden, InvalidRequest
 from config.openapi import describe
 from leaderboards.errors import ModeNotFound
+from leaderboards.log import State
 from leaderboards.models import Mode
+from leaderboards.ranking import board_named
 from leaderboards.rules import encoding
-from leaderboards.rules.windows import KINDS, longest, timezone_named, window_at
+from leaderboards.rules.windows import longest
 from leaderboards.selectors import mode_get
+from leaderboards.services.one_score import Told, score_submit
 from leaderboards.services.scores import Item, Outcome, scores_submit
-from leaderboards.wire_scores import Batch, BatchState, BatchSubmission, Refusal, Submission, SubmissionState
+from leaderboards.wire_scores import (
+    Batch,
+    BatchState,
+    BatchSubmission,
+    Refusal,
+    Submission,
+    SubmissionState,
+    SubmitQuery,
+)
 from players import access
 from players.access import Caller, Kind
 from players.lookups import GameRecord
@@ -20,12 +36,21 @@ from players.scopes import Scope
 from players.views import CallerView
 
 MOST_ITEMS = 10_000
+MOST_SECONDS = 10  # that a caller may wait for the boards
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re.ASCII | re.IGNORECASE)
+_FRAUD_CHECK = {
+    State.ACCEPTED: "clean",
+    State.QUARANTINED: "quarantined",
+    State.REJECTED: "rejected",
+    State.TAKEN_BACK: "rejected",
+}
 
 
 class ScoreView(CallerView):
     @describe(
         "Submits a score",
         body=Submission,
+        query=SubmitQuery,
         answers={200: SubmissionState, 202: SubmissionState},
         problems=[403, 409, 422],
         tag="scores",
@@ -35,11 +60,12 @@ class ScoreView(CallerView):
         found = mode_get(game=record, mode=mode)
         if self.caller.kind is Kind.PLAYER and found.submit != "open":
             raise Forbidden(f"{mode} takes scores from the game's servers only.")
-        item = Item(found, self.body(Submission))
-        (outcome,) = scores_submit(game=record, caller=self.caller, items=[item])
-        if isinstance(outcome, DomainError):
-            raise outcome
-        return self.answer(_state(outcome), status=200 if outcome.duplicate else 202)
+        window = self.query(SubmitQuery).window or longest(found.windows).value
+        board = board_named(mode=found, window=window, scope="global", at=timezone.now())
+        item = Item(found, _attempt_named(self.body(Submission), request.headers.get("Idempotency-Key")))
+        wait = _wait(request.headers.get("Prefer", ""))
+        told = score_submit(game=record, caller=self.caller, item=item, board=board, wait=wait)
+        return self.answer(_state(told, window), status=200 if told.after or told.outcome.duplicate else 202)
 
 
 class ScoresView(CallerView):
@@ -81,28 +107,51 @@ def _item(raw: bytes, game: GameRecord, modes: dict[str, Mode | DomainError]) ->
     return mode if isinstance(mode, DomainError) else Item(mode, sent)
 
 
-def _state(outcome: Outcome) -> SubmissionState:
-    """Ranks and the best before are estimates that come with the histogram; null until then."""
+def _state(told: Told, window: str) -> SubmissionState:
+    """Ranks are exact where the boards show it; estimates come with the histogram, null until then."""
+    outcome, before, after = told.outcome, told.before, told.after
     mode, logged = outcome.mode, outcome.logged
-    zone = timezone_named(mode.timezone)
-    counted = [kind for bit, kind in enumerate(KINDS) if logged.windows >> bit & 1]
+    rank_before = before.rank if before and after else None
+    if after and told.improved is False:
+        rank_before = after.rank  # what others did meanwhile is not this score's doing
     return SubmissionState(
-        status="accepted",
+        status="committed" if after else "accepted",
         attempt_id=outcome.attempt_id,
         player_id=outcome.player_id,
         score=encoding.unscale(logged.score, mode.decimals),
-        previous_best=None,
-        improved=None,
-        window=longest(mode.windows).value,
-        rank_before=None,
-        rank_after=None,
-        delta=None,
-        total=None,
-        estimate=True,
+        previous_best=encoding.unscale(before.score, mode.decimals) if before and before.score is not None else None,
+        improved=told.improved,
+        window=window,
+        rank_before=rank_before,
+        rank_after=after.rank if after else None,
+        delta=rank_before - after.rank if after and after.rank and rank_before else None,
+        total=after.total if after else None,
+        estimate=after is None,
         duplicate=outcome.duplicate,
-        fraud_check="clean",
-        windows=[window_at(kind, logged.achieved_at, zone).id for kind in counted],
+        fraud_check=_FRAUD_CHECK[logged.state],
+        windows=told.windows,
+        version=after.version if after and after.version is not None else UNSET,
     )
+
+
+def _attempt_named(sent: Submission, header: str | None) -> Submission:
+    """With the id from the header `Idempotency-Key`, which must not contradict the body."""
+    if header is None:
+        return sent
+    try:
+        named = UUID(header.strip().strip('"'))
+    except ValueError:
+        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
+    if sent.attempt_id not in (UNSET, named):
+        raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
+    sent.attempt_id = named
+    return sent
+
+
+def _wait(header: str) -> int:
+    """The seconds of `Prefer: wait=2`, at most 10; a preference that makes no sense is none (RFC 7240)."""
+    found = _WAIT.search(header)
+    return min(int(found[1]), MOST_SECONDS) if found else 0
 
 
 def _batch_state(outcomes: list[Outcome | DomainError]) -> BatchState:

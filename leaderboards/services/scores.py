@@ -1,7 +1,7 @@
 """Submitting scores: one core that takes a batch. Judge, log in one commit, ring."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -13,7 +13,7 @@ from msgspec import UNSET
 from psycopg import errors as pg
 
 from config.errors import DomainError, InvalidRequest, Unavailable
-from leaderboards import log, outbox, partitions
+from leaderboards import dimension_values, log, outbox, partitions
 from leaderboards.errors import (
     AttemptConflict,
     ModeInactive,
@@ -28,7 +28,9 @@ from leaderboards.rules import encoding, windows
 from leaderboards.rules.mode import DIMENSION_VALUE, PLAYERS_OWN, ModeRules
 from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
+from players.errors import PlayerBanned
 from players.lookups import GameRecord
+from players.models import Ban
 from players.names import check_player_id
 from players.services import players_register
 
@@ -52,6 +54,7 @@ class Outcome:
 
     mode: Mode
     player_id: str
+    player: int
     attempt_id: UUID
     logged: Logged
     duplicate: bool
@@ -71,21 +74,67 @@ class _Candidate:
     client: str | None
     taken: bool = False  # by an earlier item of the same batch
 
+    @property
+    def values(self) -> list[dimension_values.Value]:
+        return [(self.mode.pk, name, value) for name, value in self.dimensions.items()]
+
+
+_Judged = _Candidate | DomainError
+
 
 def scores_submit(
-    *, game: GameRecord, caller: Caller, items: Sequence[Item | DomainError]
+    *,
+    game: GameRecord,
+    caller: Caller,
+    items: Sequence[Item | DomainError],
+    look: Callable[[Mapping[str, int]], None] | None = None,
 ) -> list[Outcome | DomainError]:
-    """Each item's outcome, in order. What is good is durable when this returns; what is not is named."""
+    """Each item's outcome, in order. What is good is durable when this returns; what is not is named.
+
+    `look` is told who the players are, just before their scores are logged.
+    """
     arrived = now()
     judged = [item if isinstance(item, DomainError) else _judged(item, caller, arrived) for item in items]
     good = [found for found in judged if isinstance(found, _Candidate)]
     players = players_register(game=game, player_ids={found.player_id for found in good}, at=arrived) if good else {}
+    judged = _bounded(_unbanned(judged, players, arrived))
+    good = [found for found in judged if isinstance(found, _Candidate)]
+    if look and good:
+        look(players)
     results, streams = _logged(good, players, caller) if good else ({}, [])
     outbox.ring(streams)
     return [_outcome(found, players, results) if isinstance(found, _Candidate) else found for found in judged]
 
 
-def _judged(item: Item, caller: Caller, arrived: datetime) -> _Candidate | DomainError:
+def _unbanned(found: Sequence[_Judged], players: Mapping[str, int], arrived: datetime) -> list[_Judged]:
+    if not players:
+        return list(found)
+    kinds = (Ban.Kind.BAN, Ban.Kind.SUSPENSION)  # who is shadow banned is not to notice
+    bans = Ban.objects.active(arrived).filter(player_id__in=players.values(), kind__in=kinds)
+    banned = set(bans.values_list("player_id", flat=True))
+    return [
+        PlayerBanned(f"{one.player_id} may not submit.")
+        if isinstance(one, _Candidate) and players[one.player_id] in banned
+        else one
+        for one in found
+    ]
+
+
+def _bounded(found: Sequence[_Judged]) -> list[_Judged]:
+    """Without those whose dimensions would take more values than their mode allows."""
+    good = [one for one in found if isinstance(one, _Candidate)]
+    refused = dimension_values.refused(
+        (value for one in good for value in one.values), {one.mode.pk: one.mode.dimension_values for one in good}
+    )
+    return [
+        InvalidRequest("dimensions: the mode takes no more values of this dimension.")
+        if isinstance(one, _Candidate) and not refused.isdisjoint(one.values)
+        else one
+        for one in found
+    ]
+
+
+def _judged(item: Item, caller: Caller, arrived: datetime) -> _Judged:
     try:
         return _candidate(item, caller, arrived)
     except DomainError as error:
@@ -270,4 +319,4 @@ def _outcome(one: _Candidate, players: Mapping[str, int], results: _Results) -> 
     if not same or (one.timed and logged.achieved_at != one.achieved_at):
         return AttemptConflict("This attempt was sent before with other content.")
     duplicate = known or one.taken
-    return Outcome(one.mode, one.player_id, one.attempt_id, logged, duplicate)
+    return Outcome(one.mode, one.player_id, players[one.player_id], one.attempt_id, logged, duplicate)

@@ -1,0 +1,57 @@
+"""The values that submitted dimensions have taken: each makes boards of its own, so a mode bounds their number."""
+
+from collections.abc import Iterable, Mapping
+
+from django.db import connection, transaction
+
+Value = tuple[int, str, str]  # mode, dimension, value
+_LOCK = 7302
+_known: set[Value] = set()  # taken ones stay taken; as many as the modes' rules allow
+
+
+def refused(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
+    """Those for which there is no room any more; the others are taken from now on. `most`: by mode."""
+    unknown = dict.fromkeys(value for value in asked if value not in _known)
+    if not unknown:
+        return set()
+    new = _fitting(unknown, most)
+    if new:  # looked at once more, alone
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            modes = sorted({value[0] for value in new})
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(%s, (m %% 2147483647)::int) FROM unnest(%s::bigint[]) AS m",
+                [_LOCK, modes],
+            )
+            new = _fitting(unknown, most)
+            cursor.execute(
+                "INSERT INTO leaderboards_dimensionvalue (mode_id, name, value)"
+                " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING",
+                [[value[part] for value in new] for part in range(3)],
+            )
+        _known.update(new)
+    return {value for value in unknown if value not in _known}
+
+
+def _fitting(unknown: Iterable[Value], most: Mapping[int, int]) -> list[Value]:
+    """Those that are not taken yet and for which there is room, in the order asked."""
+    values = list(unknown)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT mode_id, name, value FROM leaderboards_dimensionvalue"
+            " JOIN unnest(%s::bigint[], %s::text[], %s::text[]) AS i (mode_id, name, value)"
+            " USING (mode_id, name, value)",
+            [[value[part] for value in values] for part in range(3)],
+        )
+        _known.update(cursor.fetchall())
+        cursor.execute(
+            "SELECT mode_id, name, count(*) FROM leaderboards_dimensionvalue WHERE mode_id = ANY(%s) GROUP BY 1, 2",
+            [sorted({value[0] for value in values})],
+        )
+        taken = {(mode, name): count for mode, name, count in cursor.fetchall()}
+    fitting = []
+    for value in values:
+        mode, name, _ = value
+        if value not in _known and taken.get((mode, name), 0) < most[mode]:
+            taken[mode, name] = taken.get((mode, name), 0) + 1
+            fitting.append(value)
+    return fitting

@@ -1,0 +1,112 @@
+"""One score, and what it did to the board that its sender looks at."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from config.errors import DomainError, Unavailable
+from leaderboards import ranking
+from leaderboards.attempts import window_ids
+from leaderboards.boards import store
+from leaderboards.boards.store import Slot
+from leaderboards.log import State
+from leaderboards.models import Outbox, Stream
+from leaderboards.outbox import shard_of
+from leaderboards.ranking import Board
+from leaderboards.services.scores import Item, Outcome, scores_submit
+from players.access import Caller
+from players.lookups import GameRecord
+
+_POLL = 0.02  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A player on a board at one moment; the score is raw."""
+
+    score: int | None = None
+    rank: int | None = None
+    total: int | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`before` is None where the boards did not answer; `after` where they do not show it yet."""
+
+    outcome: Outcome
+    windows: list[str]
+    before: Seen | None
+    after: Seen | None
+    improved: bool | None
+
+
+def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, wait: float) -> Told:
+    """Durable when this returns; also shown by the boards where waiting was long enough."""
+    seen: list[Seen | None] = []
+
+    def look(players: Mapping[str, int]) -> None:
+        seen.extend(_seen(board, player, ranked=wait > 0) for player in players.values())
+
+    (outcome,) = scores_submit(game=game, caller=caller, items=[item], look=look)
+    if isinstance(outcome, DomainError):
+        raise outcome
+    before = None if outcome.duplicate else seen[0]
+    windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
+    improved = None if before is None else board.window.id in windows and _improves(board, before, outcome)
+    return Told(outcome, windows, before, _after(board, outcome, wait), improved)
+
+
+def _seen(board: Board, player: int, *, ranked: bool) -> Seen | None:
+    try:
+        if not ranked:
+            return Seen(score=ranking.score_of(board, player))
+        found, _, _ = ranking.standing(board, player)
+    except Unavailable:
+        return None
+    own = found.entries[0] if found.entries else None
+    return Seen(own.score if own else None, own.rank if own else None, found.total, found.version)
+
+
+def _improves(board: Board, before: Seen, outcome: Outcome) -> bool:
+    if before.score is None:
+        return True
+    gained = outcome.logged.score if board.mode.aggregation == "sum" else outcome.logged.score - before.score
+    return gained * board.placing.sign > 0
+
+
+def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
+    if outcome.logged.state is not State.ACCEPTED or not wait:
+        return None
+    deadline = time.monotonic() + wait
+    try:
+        if not _shown(outcome, deadline):
+            return None
+    except Unavailable:
+        return None
+    while True:
+        board.mode.refresh_from_db(fields=["generation"])
+        seen = _seen(board, outcome.player, ranked=True)
+        if seen or time.monotonic() + _POLL > deadline:
+            return seen
+        time.sleep(_POLL)  # another shard is being made
+
+
+def _shown(outcome: Outcome, deadline: float) -> bool:
+    """Whether all that its stream had when it was logged is on the boards before then."""
+    mode, shard = outcome.mode, shard_of(outcome.player, outcome.mode.shards)
+    pending = Outbox.objects.filter(mode=mode, shard=shard)
+    last = pending.aggregate(last=Max("pk"))["last"]
+    seq: int | None = None
+    while True:
+        if seq is None and not (last and pending.filter(pk__lte=last).exists()):
+            seq = Stream.objects.values_list("seq", flat=True).get(mode=mode, shard=shard)
+        if seq is not None:
+            generation = type(mode).objects.values_list("generation", flat=True).get(pk=mode.pk)
+            if (store.mark(Slot(mode.pk, shard, generation)) or 0) >= seq:
+                return True
+        if time.monotonic() + _POLL > deadline:
+            return False
+        time.sleep(_POLL)
