@@ -1,0 +1,184 @@
+"""What the hot paths ask of PostgreSQL: by index, of bounded size, and no more often for more items."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from leaderboards import log, partitions, standings
+from leaderboards.models import Mode
+from leaderboards.stamp import stream_stamp
+from tests.client import ApiClient
+from tests.factories import make_game, make_key, make_mode, make_player
+from tests.leaderboards.spine import drain
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROWS = 20_000
+LARGE = ("score_attempts", "leaderboards_standing", "leaderboards_outbox", "leaderboards_placement", "players_player")
+
+
+@pytest.fixture
+def mode() -> Iterator[Mode]:
+    """Tables as they are after some days: every query below has something to scan if it is let."""
+    mode = make_mode(make_game())
+    first = make_player(mode.game).pk
+    today = partitions.today()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO players_player (game_id, player_id, display_name, country, region, avatar_url, created_at)"
+            " SELECT %s, 'x-' || n, 'x', '', '', '', now() FROM generate_series(1, %s) n",
+            [mode.game.pk, ROWS],
+        )
+        for day in (today - timedelta(days=2), today - timedelta(days=1), today):
+            partitions.make(day)
+            cursor.execute(
+                "INSERT INTO score_attempts (received_at, mode_id, player_id, attempt_id, score, achieved_at, windows)"
+                " SELECT %s, %s, %s + n, gen_random_uuid(), n, now(), 15 FROM generate_series(1, %s) n",
+                [datetime.combine(day, datetime.min.time(), UTC), mode.pk, first, ROWS],
+            )
+        cursor.execute(
+            'INSERT INTO leaderboards_standing (mode_id, player_id, "window", scope, score, achieved_at, attempt)'
+            " SELECT %s, %s + n / 2, 'alltime', (n %% 2)::text, n, now(), n FROM generate_series(1, %s) n",
+            [mode.pk, first, ROWS],
+        )
+        cursor.execute(
+            "INSERT INTO leaderboards_placement (mode_id, player_id, region, country, listed)"
+            " SELECT %s, %s + n, '', '', true FROM generate_series(1, %s) n",
+            [mode.pk, first, ROWS],
+        )
+        cursor.execute(
+            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, created_at)"
+            " SELECT %s + n %% 1000, 0, 1, '\\x920190', now() FROM generate_series(1, %s) n",
+            [mode.pk, ROWS],
+        )
+        cursor.execute("INSERT INTO leaderboards_stream (mode_id, shard, seq) VALUES (%s, 0, 0)", [mode.pk])
+        cursor.execute("ANALYZE score_attempts, leaderboards_standing, leaderboards_outbox, leaderboards_placement")
+        cursor.execute("ANALYZE players_player, players_ban")
+    yield mode
+    with connection.cursor() as cursor:  # the log is no model's table, so nobody else empties it
+        cursor.execute("TRUNCATE score_attempts")
+
+
+@contextmanager
+def explained() -> Iterator[list[tuple[str, dict[str, Any]]]]:
+    """Each statement's plan, as PostgreSQL has it in that place, beside the statement itself."""
+    plans: list[tuple[str, dict[str, Any]]] = []
+
+    def explain(execute: Callable[..., Any], statement: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        text = statement if isinstance(statement, str) else statement.as_string(connection.connection)
+        if text.lstrip().upper().startswith(("SELECT", "INSERT", "UPDATE", "DELETE")) and "pg_" not in text:
+            with connection.connection.cursor() as cursor:
+                cursor.execute("EXPLAIN (FORMAT JSON) " + text, params)
+                (told,) = cursor.fetchone()
+            plans.append((text, (json.loads(told) if isinstance(told, str) else told)[0]["Plan"]))
+        return execute(statement, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        yield plans
+
+
+def scanned(plan: dict[str, Any]) -> Iterator[str]:
+    """Tables that are read from end to end."""
+    if plan["Node Type"] == "Seq Scan":
+        yield plan["Relation Name"]
+    for part in plan.get("Plans", []):
+        yield from scanned(part)
+
+
+def none_is_scanned(plans: list[tuple[str, dict[str, Any]]]) -> None:
+    assert plans
+    for text, plan in plans:
+        assert [name for name in scanned(plan) if name.startswith(LARGE)] == [], text
+
+
+def _keys(mode: Mode, many: int) -> list[tuple[int, UUID]]:
+    first = mode.game.players.order_by("pk").values_list("pk", flat=True)[0]
+    return [(first + number * 7, uuid4()) for number in range(many)]
+
+
+@pytest.mark.parametrize("many", [1, 500])
+def test_logging_looks_for_each_attempt_by_index(mode: Mode, many: int) -> None:
+    at = datetime.now(UTC)
+    keys = _keys(mode, many)
+    attempts = [log.Attempt(mode.pk, player, attempt, score=1, achieved_at=at, windows=15) for player, attempt in keys]
+    with explained() as plans, transaction.atomic():
+        arrived = log.enter()
+        assert len(log.append(attempts, arrived=arrived)) == many
+        assert len(log.find(keys, since=arrived - timedelta(days=partitions.RECENT + 1))) == many
+    assert len(plans) == 3
+    none_is_scanned(plans)
+
+
+@pytest.mark.parametrize("many", [1, 500])
+def test_stamping_reads_and_writes_by_index(mode: Mode, many: int) -> None:
+    at = datetime.now(UTC)
+    players = [player for player, _ in _keys(mode, many)]
+    scores = [standings.ScoreRow(player, 5, int(at.timestamp()) * 1_000_000, n, 15) for n, player in enumerate(players)]
+    with explained() as plans, transaction.atomic():
+        standings.tell(mode=mode, scores=scores, placed=set(players[:10]), retold=set(players[:10]), now=at)
+    none_is_scanned(plans)
+
+
+def test_taking_from_the_outbox_is_by_index(mode: Mode) -> None:
+    with explained() as plans:
+        stream_stamp(mode=mode, shard=0, now=datetime.now(UTC))
+    assert any("leaderboards_outbox" in text for text, _ in plans)
+    none_is_scanned(plans)
+
+
+def test_a_scan_would_be_seen(mode: Mode) -> None:
+    with explained() as plans, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM score_attempts WHERE score = %s", [5])
+    with pytest.raises(AssertionError):
+        none_is_scanned(plans)
+
+
+SOLO = "/v1/games/arena/modes/solo"
+
+
+class Asked:
+    """How many statements a request takes."""
+
+    def __init__(self, api: ApiClient, key: str) -> None:
+        self.api, self.key = api, key
+
+    def __call__(self, method: str, path: str, **request: Any) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            answer = self.api(method, path, credential=self.key, **request)
+        assert answer.status_code < 300, answer.text
+        return len(asked)
+
+
+@pytest.fixture
+def asked(api: ApiClient) -> Asked:
+    mode = make_mode(make_game("arena"), min_score=0, max_score=1000)
+    asked = Asked(api, make_key(mode.game))
+    scores = [{"mode": "solo", "player_id": f"p-{number}", "score": number} for number in range(250)]
+    asked("POST", "/v1/games/arena/scores", json={"scores": scores})
+    drain(mode)
+    return asked
+
+
+def test_the_number_of_queries_does_not_grow(asked: Asked) -> None:
+    def post(many: int, prefix: str) -> int:
+        scores = [{"mode": "solo", "player_id": f"{prefix}-{number}", "score": 5} for number in range(many)]
+        return asked("POST", "/v1/games/arena/scores", json={"scores": scores})
+
+    post(1, "p")
+    assert post(100, "p") == post(1, "p"), "of players who are known"
+    assert post(100, "new") == post(1, "newer"), "of players who are not"
+    assert asked("POST", f"{SOLO}/scores", json={"player_id": "p-1", "score": 6}) <= 12
+    board = f"{SOLO}/leaderboards/alltime"
+    asked("GET", board)
+    assert asked("GET", f"{board}?limit=200") == asked("GET", f"{board}?limit=10") <= 5
+    alone = asked("GET", f"{board}/players/p-100")
+    assert (
+        asked("GET", f"{board}/players/p-100?neighbors=10") == asked("GET", f"{board}/players/p-100?neighbors=1") <= 6
+    )
+    assert alone <= 6
