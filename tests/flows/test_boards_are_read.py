@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from config import valkey
+from leaderboards.boards import store
 from leaderboards.models import Mode
 from tests.client import ApiClient, told
 from tests.factories import make_game, make_key, make_mode, make_player, make_token
@@ -184,3 +185,22 @@ def test_a_cursor_belongs_to_its_board_and_window(api: ApiClient, solo: Mode, fi
     ]
     for path in refused:
         assert told(api.get(path)) == (400, "invalid_request"), path
+
+
+def test_what_is_read_in_several_trips_is_of_one_moment(
+    api: ApiClient, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill({1: 10, 2: 20})
+    ask, moves = store.read, iter([{3: 30}, {4: 40}])
+
+    def disturbed(*args: Any) -> Any:
+        answers = ask(*args)
+        if moved := next(moves, None):  # right after the first trip, the board changes
+            fill(moved)
+        return answers
+
+    monkeypatch.setattr(store, "read", disturbed)
+    own = api.get(f"{BOARD}/players/p-1").json()
+    listed = api.get(BOARD).json()
+    assert (own["rank"], own["total"]) == (4, 4)
+    assert own["version"] == listed["version"]
