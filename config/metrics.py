@@ -17,6 +17,7 @@ SECONDS = Histogram(
 )
 SOCKETS = Counter("rung_ws_connections", "WebSockets opened")
 STORE_FAILURES = Counter("rung_store_failures", "Calls to a store that failed and were survived", ["store"])
+BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
 
 
 def exposition() -> bytes:

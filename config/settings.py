@@ -82,6 +82,13 @@ CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "leaderboards.tasks.sweep", "schedule": schedule(run_every=2), "options": {"expires": 10}},
     "bans": {"task": "leaderboards.tasks.bans", "schedule": schedule(run_every=3), "options": {"expires": 10}},
+    "reconcile": {
+        "task": "leaderboards.tasks.reconcile",
+        "schedule": schedule(run_every=300),
+        "options": {"expires": 300},
+    },
+    "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
+    "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
     "partitions": {"task": "leaderboards.tasks.partitions_ahead", "schedule": schedule(run_every=3600)},
     "erased ids": {"task": "players.tasks.erased_ids_sweep", "schedule": schedule(run_every=3600)},
     "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},

@@ -6,6 +6,8 @@ from django.utils import timezone
 from leaderboards import partitions
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.services.corrections import bans_follow
+from leaderboards.services.housekeeping import stamps_purge, standings_purge
+from leaderboards.services.reconciling import reconcile_sample
 
 
 @shared_task(name="leaderboards.tasks.drain")
@@ -28,3 +30,18 @@ def partitions_ahead() -> None:
 def bans() -> None:
     """A ban begins and ends by the clock; nobody saves anything then."""
     bans_follow(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.reconcile")
+def reconcile() -> None:
+    reconcile_sample(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.tidy_stamps")
+def tidy_stamps() -> None:
+    stamps_purge(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.tidy_standings")
+def tidy_standings() -> None:
+    standings_purge(now=timezone.now())

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
 from leaderboards.hot import expires_at
-from leaderboards.models import Mode, Stream
+from leaderboards.models import Mode, Standing, Stream
 from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.rules.placing import placing
 from leaderboards.rules.windows import timezone_named, window_by_id
@@ -62,27 +62,30 @@ def _fill(mode: Mode, slot: Slot, seq: int, *, width: int, now: datetime, progre
     store.built(slot, token, seq, at=int((now - _EPOCH).total_seconds() * 1_000_000))
 
 
-def expected(mode: Mode, shard: int, now: datetime) -> Iterator[list[Change]]:
-    """What the standings say, board by board. In score order, which is three times as fast to insert."""
-    for window_id in _windows(mode):
+def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None = None) -> Iterator[list[Change]]:
+    """What the standings say, board by board, of all or of these. In score order: three times as fast to insert."""
+    for window_id in _windows(mode, players):
         window = window_by_id(window_id, timezone_named(mode.timezone))
         expires = expires_at(window)
         if expires is not None and expires <= now:
             continue
         encoding = placing(mode.rules, window, epoch=mode.created_at)
-        for scope, rows in _entries(mode, shard, window_id):
+        for scope, rows in _entries(mode, shard, window_id, players):
             put = ((encoding.place_us(score, at), player) for player, score, at in rows)
             while chunk := list(islice(put, ENTRIES_A_CALL)):
                 yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, chunk, [])]
 
 
-def _windows(mode: Mode) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute('SELECT DISTINCT "window" FROM leaderboards_standing WHERE mode_id = %s', [mode.pk])
-        return [row[0] for row in cursor.fetchall()]
+def _windows(mode: Mode, players: list[int] | None) -> list[str]:
+    found = Standing.objects.filter(mode=mode)
+    if players is not None:
+        found = found.filter(player_id__in=players)
+    return list(found.order_by().values_list("window", flat=True).distinct())
 
 
-def _entries(mode: Mode, shard: int, window: str) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
+def _entries(
+    mode: Mode, shard: int, window: str, players: list[int] | None
+) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
     own = [name for name in PLAYERS_OWN if name in mode.dimensions]
     scopes = ["CASE WHEN s.scope = '' THEN 'global' ELSE s.scope END"]
     scopes += [f"CASE WHEN s.scope = '' AND p.{name} <> '' THEN '{name}:' || p.{name} END" for name in own]
@@ -94,9 +97,10 @@ def _entries(mode: Mode, shard: int, window: str) -> Iterator[tuple[str, Iterato
             JOIN leaderboards_placement p ON p.mode_id = s.mode_id AND p.player_id = s.player_id AND p.listed
             CROSS JOIN LATERAL unnest(ARRAY[{", ".join(scopes)}]) AS b (scope)
             WHERE s.mode_id = %s AND s."window" = %s AND s.player_id %% %s = %s AND b.scope IS NOT NULL
+            {"" if players is None else "AND s.player_id = ANY(%s)"}
             ORDER BY b.scope, s.score, s.player_id
             """,  # noqa: S608 - the names are ours
-            [mode.pk, window, mode.shards, shard],
+            [mode.pk, window, mode.shards, shard, *([] if players is None else [players])],
         )
         for scope, rows in groupby(cursor, key=lambda row: str(row[0])):
             yield scope, (row[1:] for row in rows)

@@ -16,7 +16,8 @@ from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.drain import streams_sweep
 from leaderboards.management.commands import rebuild_boards
 from leaderboards.models import Mode, Stamp, Standing, Stream
-from leaderboards.services import rebuilding
+from leaderboards.services import rebuilding, reconciling
+from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
 from players.models import Player
 from tests.factories import make_game, make_mode
@@ -198,4 +199,95 @@ def test_a_dropped_board_heals_once_a_reader_has_rung(solo: Mode) -> None:
     with pytest.raises(NotBuilt):
         _listed(solo)
     drain(solo)
+    assert _listed(solo) == ALL
+
+
+def _first_board(mode: Mode) -> str:
+    return keys.board(mode.pk, 0, mode.generation, "alltime", "global")
+
+
+def _altered(mode: Mode) -> None:
+    name = _first_board(mode)
+    _server().zadd(name, {_server().zrange(name, 0, 0)[0]: 2**52})
+
+
+def _dropped(mode: Mode) -> None:
+    _server().delete(_first_board(mode))
+
+
+def _added(mode: Mode) -> None:
+    _server().zadd(_first_board(mode), {store.member(10**9): 2**52})
+
+
+def _exchanged(mode: Mode) -> None:
+    name = _first_board(mode)
+    _server().zrem(name, _server().zrange(name, 0, 0)[0])
+    _server().zadd(name, {store.member(10**9): 2**52})
+
+
+def _invented(mode: Mode) -> None:
+    name = keys.board(mode.pk, 0, mode.generation, "alltime", "country:XX")
+    _server().zadd(name, {store.member(10**9): 1})
+    _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "1:0")
+
+
+@pytest.mark.parametrize("harm", [_altered, _dropped, _added, _exchanged, _invented])
+def test_reconcile_all_finds_and_repairs_what_was_altered(solo: Mode, harm: Any) -> None:
+    harm(solo)
+    said = StringIO()
+    call_command("reconcile", all=True, stdout=said)
+    assert "repaired  arena/solo shard 0" in said.getvalue()
+    assert _listed(solo) == ALL
+    said = StringIO()
+    call_command("reconcile", all=True, stdout=said)
+    assert said.getvalue() == "80 entries compared, 0 differed, 0 misplaced.\n"
+    assert not _server().exists(keys.board(solo.pk, 0, solo.generation, "alltime", "country:XX"))
+
+
+@pytest.mark.parametrize("harm", [_altered, _dropped, _added])
+def test_a_sample_that_meets_the_altered_repairs_it(solo: Mode, monkeypatch: pytest.MonkeyPatch, harm: Any) -> None:
+    monkeypatch.setattr(reconciling, "randrange", lambda _: 0)
+    assert not reconciling.reconcile_sample(now=timezone.now()).differing
+    harm(solo)
+    assert reconciling.reconcile_sample(now=timezone.now()).repaired == ["arena/solo shard 0"]
+    assert _listed(solo) == ALL
+
+
+def test_boards_on_their_way_are_not_taken_for_wrong(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaderboards.drain.stream_send", lambda **_: None)
+    submit(solo, "p-0", 500, START, 100)
+    drain(solo)
+    found = reconciling.reconcile_sample(now=timezone.now())
+    assert (found.differing, found.repaired) == ({}, [])
+    found = reconciling.reconcile_all(now=timezone.now())
+    assert (found.differing, found.repaired) == ({}, [])
+    assert _listed(solo) == ["p-0", *ALL[:-1]], "what was stamped is sent first"
+
+
+def test_reconcile_moves_a_player_whom_no_correction_reached(solo: Mode) -> None:
+    Player.objects.filter(player_id="p-19").update(country="FR")
+    said = StringIO()
+    call_command("reconcile", all=True, stdout=said)
+    assert "moved     1 players" in said.getvalue()
+    drain(solo)
+    assert [pk for pk, _ in board(solo, "alltime", "country:FR")] == [Player.objects.get(player_id="p-19").pk]
+
+
+def test_old_batches_go_once_the_boards_show_them(solo: Mode) -> None:
+    stamps = Stamp.objects.count()
+    now = timezone.now()
+    assert stamps_purge(now=now) == 0
+    mark = keys.state(solo.pk, 0, solo.generation)
+    Stamp.objects.filter(shard=0, seq=1).update(seq=7)  # beyond what the boards show
+    assert stamps_purge(now=now + timedelta(days=2)) == stamps - 1
+    assert list(Stamp.objects.values_list("seq", flat=True)) == [7]
+    assert _server().hget(mark, "mark") == b"1"
+
+
+def test_standings_go_with_their_boards_and_records_stay(solo: Mode) -> None:
+    now = timezone.now()
+    assert standings_purge(now=now) == 0
+    assert standings_purge(now=now + timedelta(days=9)) == 20, "the day's"
+    assert standings_purge(now=now + timedelta(days=400)) == 40
+    assert set(Standing.objects.values_list("window", flat=True)) == {"alltime"}
     assert _listed(solo) == ALL

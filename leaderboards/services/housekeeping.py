@@ -1,0 +1,51 @@
+"""What nobody needs any more."""
+
+from datetime import datetime, timedelta
+
+from django.db import connection
+
+from leaderboards.boards import store
+from leaderboards.boards.store import Slot
+from leaderboards.hot import is_hot
+from leaderboards.models import Mode, Stamp, Standing, Stream
+
+STAMPS_KEPT = timedelta(days=1)  # the tail that a failover may lose is far shorter
+_MOST = 10_000  # rows a statement
+
+
+def stamps_purge(*, now: datetime) -> int:
+    """Batches of more than a day ago that the boards show; how many. What they do not show yet stays."""
+    purged = 0
+    for mode_id, shard, generation in Stream.objects.values_list("mode_id", "shard", "mode__generation"):
+        mark = store.mark(Slot(mode_id, shard, generation))
+        if mark is None:
+            continue
+        old = Stamp.objects.filter(mode_id=mode_id, shard=shard, seq__lte=mark, created_at__lt=now - STAMPS_KEPT)
+        while last := list(old.order_by("seq").values_list("seq", flat=True)[:_MOST]):
+            purged += old.filter(seq__lte=last[-1]).delete()[0]
+    return purged
+
+
+def standings_purge(*, now: datetime) -> int:
+    """Those of windows whose boards have expired; how many. The log has what they were made of."""
+    purged = 0
+    for mode in Mode.objects.filter(first_score_at__isnull=False):
+        found = Standing.objects.filter(mode=mode).order_by().values_list("window", flat=True).distinct()
+        cold = [window for window in found if not is_hot(window, mode.timezone, now)]
+        while cold and (rows := _delete_some(mode, cold)):
+            purged += rows
+    return purged
+
+
+def _delete_some(mode: Mode, windows: list[str]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM leaderboards_standing WHERE ctid = ANY(ARRAY(
+                SELECT ctid FROM leaderboards_standing WHERE mode_id = %s AND "window" = ANY(%s) LIMIT %s
+            ))
+            """,
+            [mode.pk, windows, _MOST],
+        )
+        rows: int = cursor.rowcount
+    return rows

@@ -1,0 +1,153 @@
+"""Compares what PostgreSQL says with what the boards show, and has what differs made again."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import randrange
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import Max
+
+from config.metrics import BOARD_DIFFERENCES
+from leaderboards.boards import store
+from leaderboards.boards.rebuild import expected, shard_rebuild
+from leaderboards.boards.store import NotBuilt, Slot
+from leaderboards.models import Mode, Placement, Stream
+from leaderboards.send import dense_width, slot_send
+from leaderboards.services.corrections import players_replace
+
+log = structlog.get_logger(__name__)
+SAMPLE = 200  # players a mode and look
+_Board = tuple[str, str]  # window, scope
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was looked at, what differed, and what was made again because of it."""
+
+    entries: int = 0
+    misplaced: int = 0  # players listed elsewhere than they should be
+    differing: Counter[str] = field(default_factory=Counter)  # board → entries
+    repaired: list[str] = field(default_factory=list)  # mode and shard
+
+
+def reconcile_all(*, now: datetime) -> Findings:
+    """Every entry of every board. A stream is held while its shard is compared: scores are taken, boards wait."""
+    findings = Findings()
+    for mode in _played():
+        _replace_misplaced(findings, mode, low=0, most=None, now=now)
+        for shard in range(mode.shards):
+            if _differs(findings, mode, shard, now):
+                _repair(findings, mode, shard, now)
+    return findings
+
+
+def reconcile_sample(*, now: datetime) -> Findings:
+    """Some players of every mode, and whether each board has as many members as it should. Nothing is held."""
+    findings = Findings()
+    for mode in _played():
+        highest = Placement.objects.filter(mode=mode).aggregate(highest=Max("player_id"))["highest"] or 0
+        low = randrange(highest + 1)  # noqa: S311 - whom we look at is no secret
+        _replace_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
+        for shard in range(mode.shards):
+            if _sample_differs(findings, mode, shard, low, now):
+                _repair(findings, mode, shard, now)
+    return findings
+
+
+def _played() -> Iterator[Mode]:
+    return Mode.objects.filter(first_score_at__isnull=False).select_related("game").order_by("pk").iterator()
+
+
+def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
+    """Players whose placement is not what they and their bans say."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT p.id FROM (
+                SELECT * FROM leaderboards_placement WHERE mode_id = %s AND player_id >= %s ORDER BY player_id LIMIT %s
+            ) l JOIN players_player p ON p.id = l.player_id
+            WHERE (l.region, l.country, l.listed) <> (p.region, p.country, p.erased_at IS NULL AND NOT EXISTS (
+                SELECT FROM players_ban b
+                WHERE b.player_id = p.id AND b.starts_at <= %s AND (b.ends_at IS NULL OR b.ends_at > %s)))
+            """,
+            [mode.pk, low, most, now, now],
+        )
+        found = [row[0] for row in cursor.fetchall()]
+        players_replace(found)
+    findings.misplaced += len(found)
+    BOARD_DIFFERENCES.labels("placement").inc(len(found))
+
+
+def _differs(findings: Findings, mode: Mode, shard: int, now: datetime) -> bool:
+    with transaction.atomic(durable=True):
+        stream = Stream.objects.select_for_update().get(mode=mode, shard=shard)
+        mode.refresh_from_db(fields=["generation"])
+        slot = Slot(mode.pk, shard, mode.generation)
+        try:
+            slot_send(mode=mode, slot=slot, upto=stream.seq)
+            store.check(slot)
+            found = _compared(findings, mode, slot, now)
+        except NotBuilt:
+            found = Counter({"not whole": 1})
+    return _note(findings, mode, shard, found)
+
+
+def _compared(findings: Findings, mode: Mode, slot: Slot, now: datetime) -> Counter[str]:
+    """How many entries of each board are not as the standings say, or not there, or there without reason."""
+    found: Counter[str] = Counter()
+    said: Counter[_Board] = Counter()
+    for changes in expected(mode, slot.shard, now):
+        for change in changes:
+            findings.entries += len(change.put)
+            said[change.window, change.scope] += len(change.put)
+            found[f"{change.window} {change.scope}"] += _wrong(slot, change)
+    for window, scope in store.boards(slot):
+        surplus = store.read("range", [slot], window, scope, 0, 0)[0].members - said[window, scope]
+        found[f"{window} {scope}"] += max(0, surplus)
+    return found
+
+
+def _wrong(slot: Slot, change: store.Change) -> int:
+    members = [store.member(player) for _, player in change.put]
+    (answer,) = store.read("places", [slot], change.window, change.scope, *members)
+    shown = [int(float(place)) if place else None for place in answer.rest[0]]
+    return sum(place != there for (place, _), there in zip(change.put, shown, strict=True))
+
+
+def _sample_differs(findings: Findings, mode: Mode, shard: int, low: int, now: datetime) -> bool:
+    """Only where the boards show the very number that the standings were read at: else they are on their way."""
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        stream = Stream.objects.get(mode=mode, shard=shard)
+        slot = Slot(mode.pk, shard, Mode.objects.values_list("generation", flat=True).get(pk=mode.pk))
+        sample = Placement.objects.filter(mode=mode, player_id__gte=low).order_by("player_id")[:SAMPLE]
+        players = list(sample.values_list("player_id", flat=True))
+        changes = [change for some in expected(mode, shard, now, players=players) for change in some]
+    try:
+        if store.check(slot) != stream.seq:
+            return False
+        found = Counter({f"{change.window} {change.scope}": _wrong(slot, change) for change in changes})
+        if store.mark(slot) != stream.seq:
+            return False
+    except NotBuilt:
+        found = Counter({"not whole": 1})
+    findings.entries += sum(len(change.put) for change in changes)
+    return _note(findings, mode, shard, found)
+
+
+def _note(findings: Findings, mode: Mode, shard: int, found: Counter[str]) -> bool:
+    for board, entries in (+found).items():
+        findings.differing[f"{mode} {board}"] += entries
+        BOARD_DIFFERENCES.labels("entry").inc(entries)
+        log.error("boards_differ", mode=mode.pk, shard=shard, board=board, entries=entries)
+    return bool(+found)
+
+
+def _repair(findings: Findings, mode: Mode, shard: int, now: datetime) -> None:
+    mode.refresh_from_db(fields=["generation"])
+    if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=now) is not None:
+        findings.repaired.append(f"{mode} shard {shard}")
