@@ -1,5 +1,7 @@
 """Scores, corrections, crashes and losses in any order: at rest, every board equals a model of a few dozen lines."""
 
+import contextlib
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,21 +9,24 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from config import valkey
-from leaderboards import keys, outbox
+from leaderboards import keys, log, outbox
 from leaderboards.boards import store
 from leaderboards.boards.rebuild import shard_rebuild
 from leaderboards.boards.store import Slot
 from leaderboards.drain import stream_drain
 from leaderboards.errors import AttemptConflict
+from leaderboards.log import Attempt as Row
 from leaderboards.models import Mode, Outbox, Stamp, Stream
+from leaderboards.outbox import ScoreRow
 from leaderboards.ranking import board_named, page, standing
 from leaderboards.send import dense_width, stream_send
+from leaderboards.services.rebuilding import mode_rebuild
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.stamp import stream_stamp
 from leaderboards.wire_scores import Submission
@@ -120,6 +125,7 @@ class Spine(RuleBasedStateMachine):
         self.banned: set[int] = set()
         self.told: dict[UUID, Attempt] = {}
         self.copy: dict[bytes, bytes] = {}
+        self.slow: tuple[Any, UUID, Attempt] | None = None
 
     # what players and operators do
 
@@ -143,6 +149,34 @@ class Spine(RuleBasedStateMachine):
         new.id = outcome.logged.id
         self.told[new_id] = new
 
+    @precondition(lambda self: self.told and not self.slow)
+    @rule(told=TOLD)
+    def begin_a_slow_commit(self, told: tuple[int, int, int, int, str]) -> None:
+        """Numbered by the log now, seen by anybody only later: after a ban, a move, a whole batch more."""
+        who, score, seconds, _, level = told
+        one, attempt_id, every = self._attempt(who, score, seconds, 0, level), uuid4(), 0b1111
+        levels = {"level": level} if level else {}
+        own, connections["default"] = connections["default"], connection.copy()
+        try:
+            self.slow = connections["default"], attempt_id, one
+            connection.set_autocommit(False)
+            row = Row(self.mode.pk, one.player, attempt_id, score, one.at, every, dimensions=json.dumps(levels))
+            (one.id,) = log.append([row], arrived=log.enter()).values()
+            at = int(one.at.timestamp()) * 1_000_000
+            pending = ScoreRow(one.player, score, at, one.id, every, levels)
+            outbox.add_scores(self.mode.pk, self.mode.shards, [pending])
+        finally:
+            connections["default"] = own
+
+    @precondition(lambda self: self.slow)
+    @rule()
+    def end_the_slow_commit(self) -> None:
+        assert self.slow
+        slow, attempt_id, one = self.slow
+        slow.commit()
+        slow.close()
+        self.told[attempt_id], self.slow = one, None
+
     @precondition(lambda self: self.told)
     @rule(number=NUMBERS)
     def retry_with_other_content(self, number: int) -> None:
@@ -165,7 +199,7 @@ class Spine(RuleBasedStateMachine):
             if player in self.banned:
                 Ban.objects.filter(player_id=player).delete()
             else:
-                Ban.objects.create(player_id=player, reason="r", starts_at=self.start)
+                Ban.objects.create(player_id=player, kind=Ban.Kind.SHADOW, reason="r", starts_at=self.start)
             self._correct(Outbox.Kind.PLACED, player)
         self.banned ^= {player}
 
@@ -198,10 +232,8 @@ class Spine(RuleBasedStateMachine):
     def crash_after_sending(self, number: int) -> None:
         shard = number % self.mode.shards
         seq = stream_stamp(mode=self.mode, shard=shard, now=datetime.now(UTC))
-        try:
+        with contextlib.suppress(store.NotBuilt):  # nothing of it yet, or lost: the drainer sees to it
             stream_send(mode=self.mode, shard=shard, upto=seq)
-        except store.NotBuilt:
-            return  # nothing of it yet, or lost: the drainer sees to it
 
     @rule(number=NUMBERS, back=st.integers(1, 3))
     def lose_the_mark_and_send_again(self, number: int, back: int) -> None:
@@ -211,11 +243,18 @@ class Spine(RuleBasedStateMachine):
         kept = Stamp.objects.filter(mode=self.mode, shard=slot.shard).values_list("seq", flat=True)
         if mark and mark - back >= 0 and set(range(mark - back + 1, mark + 1)) <= set(kept):
             self._boards.hset(keys.state(slot.mode, slot.shard, slot.generation), "mark", mark - back)
-            stream_send(mode=self.mode, shard=slot.shard, upto=mark)
+            with contextlib.suppress(store.NotBuilt):  # a board was lost as well
+                stream_send(mode=self.mode, shard=slot.shard, upto=mark)
 
     @rule()
     def lose_everything(self) -> None:
         self._boards.flushdb()
+
+    @rule(number=NUMBERS)
+    def lose_one_board(self, number: int) -> None:
+        boards = sorted(key for key in self._boards.scan_iter() if self._boards.type(key) == b"zset")
+        if boards:
+            self._boards.delete(boards[number % len(boards)])
 
     @rule()
     def keep_a_copy(self) -> None:
@@ -230,16 +269,19 @@ class Spine(RuleBasedStateMachine):
 
     @rule()
     def forget_old_batches(self) -> None:
-        """A day later: what was sent is not kept for ever, and no copy is as old as that."""
+        """A day later: what was sent is not kept for ever."""
         for shard in range(self.mode.shards):
             mark = store.mark(Slot(self.mode.pk, shard, self.mode.generation)) or 0
             Stamp.objects.filter(mode=self.mode, shard=shard, seq__lte=mark).delete()
-        self.copy = {}
 
     @rule(number=NUMBERS)
     def rebuild(self, number: int) -> None:
         shard, now = number % self.mode.shards, datetime.now(UTC)
         shard_rebuild(mode=self.mode, shard=shard, width=dense_width(self.mode), now=now)
+
+    @rule()
+    def make_the_next_generation(self) -> None:
+        mode_rebuild(mode=self.mode, now=datetime.now(UTC))
 
     @rule(offset=st.integers(0, PLAYERS), limit=st.integers(1, PLAYERS))
     def come_to_rest(self, offset: int, limit: int) -> None:
@@ -254,7 +296,9 @@ class Spine(RuleBasedStateMachine):
                 self._compare(window, scope, now, offset, limit)
 
     def teardown(self) -> None:
-        if hasattr(self, "copy"):
+        if hasattr(self, "slow"):
+            if self.slow:
+                self.end_the_slow_commit()
             self.come_to_rest(0, PLAYERS)
 
     def _compare(self, window: str, scope: str, now: datetime, offset: int, limit: int) -> None:
