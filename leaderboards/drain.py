@@ -57,9 +57,11 @@ def streams_sweep(*, now: datetime) -> int:
     waiting = set(Outbox.objects.order_by().values_list("mode_id", "shard").distinct())
     stamped = Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation")
     for mode_id, shard, seq, generation in stamped:
-        mark = store.mark(Slot(mode_id, shard, generation))
-        if mark is None or mark < seq:
+        if store.mark(Slot(mode_id, shard, generation)) != seq:  # a mark beyond is another history's
             waiting.add((mode_id, shard))
     for mode_id, shard in sorted(waiting):
-        stream_drain(mode_id=mode_id, shard=shard, now=now)
+        try:
+            stream_drain(mode_id=mode_id, shard=shard, now=now)
+        except Exception:  # one stream that fails, for whatever reason, must not stop the others
+            log.exception("stream_not_drained", mode=mode_id, shard=shard)
     return len(waiting)

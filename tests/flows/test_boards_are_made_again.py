@@ -15,7 +15,7 @@ from leaderboards.boards import store
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.drain import streams_sweep
 from leaderboards.management.commands import rebuild_boards
-from leaderboards.models import Mode, Stamp, Standing, Stream
+from leaderboards.models import Mode, Outbox, Stamp, Standing, Stream
 from leaderboards.services import rebuilding, reconciling
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
@@ -192,6 +192,20 @@ def test_what_valkey_loses_heals_without_a_command(solo: Mode, harm: Any) -> Non
     harm(solo)
     streams_sweep(now=timezone.now())
     assert _listed(solo) == ALL
+    for stream in Stream.objects.all():
+        assert store.check(Slot(solo.pk, stream.shard, solo.generation)) == stream.seq
+
+
+def test_a_stream_that_cannot_be_stamped_does_not_stop_the_others(solo: Mode) -> None:
+    first = make_mode(make_game("first"), "duel")
+    submit(first, "q-1", 1, START, 1)
+    Outbox.objects.filter(mode=first).update(payload=b"not a payload")
+    Outbox.objects.filter(mode=first).update(mode=solo, shard=0)
+    second = make_mode(make_game("second"), "duel")
+    submit(second, "q-2", 1, START, 2)
+    streams_sweep(now=timezone.now())
+    assert _listed(second) == ["q-2"]
+    assert Outbox.objects.count() == 1, "what failed is still there"
 
 
 def test_a_dropped_board_heals_once_a_reader_has_rung(solo: Mode) -> None:
