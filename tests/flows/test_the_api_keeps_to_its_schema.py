@@ -9,6 +9,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode
+from uuid import UUID
 
 import httpx
 import pytest
@@ -21,9 +22,13 @@ from schemathesis.checks import CHECKS
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events
 
+from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.wire import ValueBounds
+from leaderboards.wire_scores import Submission
+from players.access import Caller, Kind
+from players.models import Game
 from players.scopes import Scope
-from tests.factories import make_game, make_key, make_mode, make_player, make_token
+from tests.factories import make_game, make_key, make_mode, make_player, make_token, record_of
 from tests.live import Web
 
 CODES = {
@@ -91,6 +96,7 @@ class People:
             dimensions = ("country", "level")
             make_mode(game, "lap", decimals=3, min_score=0, max_score=60, dimensions=dimensions, bounds=bounds)
             make_player(game, "p-17", country="DE")
+        self._attempt = str(self._play(arena))
         self._called = ""
         self._key = make_key(arena)
         self._others = [
@@ -106,6 +112,13 @@ class People:
             None,
         ]
 
+    def _play(self, game: Game) -> UUID:
+        sent = Submission(score=Decimal(7), player_id="p-17")
+        item = Item(game.modes.get(slug="lap"), sent)
+        (outcome,) = scores_submit(game=record_of(game), caller=Caller(Kind.KEY, game.slug), items=[item])
+        assert isinstance(outcome, Outcome)
+        return outcome.attempt_id
+
     def cast(self, case: Any) -> None:
         """Chosen by the call's own content: the same call is made the same way when a failure is narrowed down."""
         content = (case.method, case.path, case.path_parameters, case.body)
@@ -116,7 +129,11 @@ class People:
         self._called = case.id
         self._authorize(case, self._key if chosen.random() < 0.8 else chosen.choice(self._others))
         existing = {"game": "arena", "mode": "solo", "player_id": chosen.choice(["p-17", "p-1", "p-2"])}
+        existing["attempt_id"] = self._attempt
         existing["window"] = chosen.choice(["daily", "weekly", "alltime"])
+        declared = {parameter.name for parameter in case.operation.query}
+        for name in set(case.query or {}) - declared:  # is ignored; and the path may be made good here
+            del case.query[name]
         for name in case.path_parameters or {}:
             # a game that is not there hides all else; its mode or player may well be new
             if chosen.random() < (0.9 if name == "game" else 0.6):
