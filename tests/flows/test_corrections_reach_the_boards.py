@@ -1,7 +1,8 @@
 """What becomes of a player reaches every board it is on, and the ranks of the others close up."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -73,7 +74,7 @@ def _two() -> Player:
     return Player.objects.get(player_id="p-2")
 
 
-def _ban(**fields: datetime) -> Ban:
+def _ban(**fields: Any) -> Ban:
     return Ban.objects.create(player=_two(), reason="speed", **fields)
 
 
@@ -112,8 +113,8 @@ def test_a_ban_moved_to_another_player_frees_the_first(listed: Listed) -> None:
     assert listed() == [(1, "p-2"), (2, "p-1")]
 
 
-def test_a_score_sent_while_banned_shows_once_the_ban_is_over(api: ApiClient, solo: Mode, listed: Listed) -> None:
-    ban = _ban()
+def test_a_score_sent_in_the_shadow_shows_once_the_ban_is_over(api: ApiClient, solo: Mode, listed: Listed) -> None:
+    ban = _ban(kind=Ban.Kind.SHADOW)
     _send(api, make_key(solo.game), "p-2", 9, attempt=9)
     assert listed() == WITHOUT_2
     ban.delete()
