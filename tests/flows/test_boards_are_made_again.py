@@ -242,7 +242,7 @@ def _exchanged(mode: Mode) -> None:
 def _invented(mode: Mode) -> None:
     name = keys.board(mode.pk, 0, mode.generation, "alltime", "country:XX")
     _server().zadd(name, {store.member(10**9): 1})
-    _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "1:0")
+    _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "1:0:0")
 
 
 @pytest.mark.parametrize("harm", [_altered, _dropped, _added, _exchanged, _invented])

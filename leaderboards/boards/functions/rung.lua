@@ -3,7 +3,7 @@
 -- The boards of one (mode, shard) in one generation, all in one slot.
 -- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when), `broken` (an act
 --         failed half-way: only filling anew helps) and, while it is being filled and has no mark, `filling`.
--- KEYS[2] sizes: a hash board → "members:expires". A board dropped or trimmed behind our back differs from it.
+-- KEYS[2] sizes: a hash board → "members:expires:distinct keys". A board dropped or trimmed behind our back differs from it.
 -- KEYS[3…] boards: sorted sets, member = 8 bytes of the inverted player pk, score = place (a whole number within 2^53).
 -- For dense ranks each board has `<board>:k` (its distinct keys) and `<board>:n` (how many members have each).
 -- Every answer begins with a word: "ok", "done", "gap", "missing" (not built, or lost), "broken".
@@ -16,12 +16,17 @@ end
 
 local function altered(sizes, board)
   local known = redis.call('HGET', sizes, board)
-  local members, expires = 0, 0
+  local members, expires, distinct = 0, 0, 0
   if known then
-    local count, at = string.match(known, '^(%d+):(%d+)$')
-    members, expires = tonumber(count), tonumber(at)
+    local count, at, keys = string.match(known, '^(%d+):(%d+):(%d+)$')
+    if not count then return true end
+    members, expires, distinct = tonumber(count), tonumber(at), tonumber(keys)
   end
-  return redis.call('ZCARD', board) ~= members and not expired(expires)
+  local same = redis.call('ZCARD', board) == members
+  if distinct > 0 then -- what dense ranks are counted from can be lost on its own
+    same = same and redis.call('ZCARD', board .. ':k') == distinct and redis.call('HLEN', board .. ':n') == distinct
+  end
+  return not same and not expired(expires)
 end
 
 -- what stands in the way of touching these boards; nil and the mark where nothing does
@@ -94,7 +99,8 @@ local function change_board(sizes, board, expires, put, drop, width)
   if expires > 0 then
     for _, key in ipairs({board, board .. ':k', board .. ':n'}) do redis.call('EXPIREAT', key, expires) end
   end
-  redis.call('HSET', sizes, board, string.format('%.0f:%.0f', redis.call('ZCARD', board), expires))
+  local distinct = width > 0 and redis.call('ZCARD', board .. ':k') or 0
+  redis.call('HSET', sizes, board, string.format('%.0f:%.0f:%.0f', redis.call('ZCARD', board), expires, distinct))
 end
 
 local function change_all(keys, changes, width)
