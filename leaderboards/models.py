@@ -1,5 +1,6 @@
 """What is played: modes and their rules."""
 
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, get_args
 
 from django.conf import settings
@@ -98,6 +99,11 @@ class Mode(models.Model):
 
     def __str__(self) -> str:
         return f"{self.game}/{self.slug}"
+
+    @property
+    def epoch(self) -> datetime:
+        """Where the all-time clock of its ties begins: before the mode itself, for scores brought along."""
+        return self.created_at - timedelta(days=30)
 
     @property
     def rules(self) -> ModeRules:

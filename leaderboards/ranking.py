@@ -85,7 +85,7 @@ def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
     dimension, colon, value = scope.partition(":")
     if scope != "global" and not (colon and dimension in mode.dimensions and DIMENSION_VALUE.fullmatch(value)):
         raise ScopeNotFound(f"{mode.slug} has no scope {scope[:100]!r}.")
-    return Board(mode, found, scope, placing(mode.rules, found, epoch=mode.created_at))
+    return Board(mode, found, scope, placing(mode.rules, found, epoch=mode.epoch))
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,13 +54,13 @@ def dense_width(mode: Mode) -> int:
     if mode.ranking != "dense":
         return 0
     window = window_by_id("alltime", timezone_named("UTC"))
-    return 1 << placing(mode.rules, window, epoch=mode.created_at).bits
+    return 1 << placing(mode.rules, window, epoch=mode.epoch).bits
 
 
 def _placed(mode: Mode, change: BoardChange) -> Change:
     """Encoded once, here."""
     window = window_by_id(change.window, timezone_named(mode.timezone))
-    encoding = placing(mode.rules, window, epoch=mode.created_at)
+    encoding = placing(mode.rules, window, epoch=mode.epoch)
     expires = expires_at(window)
     put = [(encoding.place_us(put.score, put.at), put.player) for put in change.put]
     return Change(change.window, change.scope, int(expires.timestamp()) if expires else 0, put, change.drop)

@@ -69,7 +69,7 @@ def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None
         expires = expires_at(window)
         if expires is not None and expires <= now:
             continue
-        encoding = placing(mode.rules, window, epoch=mode.created_at)
+        encoding = placing(mode.rules, window, epoch=mode.epoch)
         for scope, rows in _entries(mode, shard, window_id, players):
             put = ((encoding.place_us(score, at), player) for player, score, at in rows)
             while chunk := list(islice(put, ENTRIES_A_CALL)):

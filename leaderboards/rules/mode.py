@@ -8,7 +8,11 @@ from typing import Literal
 from leaderboards.rules import encoding, windows
 
 PLAYERS_OWN = ("region", "country")  # dimensions that come from the player, not from the submission
-LOCKED = ("aggregation", "order", "decimals", "timezone")  # what logged scores mean depends on these
+# once scores exist: what they mean, how they are placed on boards, and which boards there are depends on these
+LOCKED = (
+    "aggregation", "order", "decimals", "timezone", "min_score", "max_score", "max_total", "tie_break", "ranking",
+    "windows", "dimensions",
+)  # fmt: skip
 MOST_DIMENSIONS = 8
 MOST_DIMENSION_VALUES = 10_000
 MOST_GRACE_SECONDS = 7 * 24 * 3600

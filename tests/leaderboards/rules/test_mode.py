@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from leaderboards.rules.encoding import MAX_RAW
-from leaderboards.rules.mode import LOCKED, Bounds, ModeRules, examine, locked_changes
+from leaderboards.rules.mode import Bounds, ModeRules, examine, locked_changes
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,11 @@ def test_ties_are_told_apart_by_what_the_range_leaves() -> None:
     assert total.tie_resolution_ms("daily") == 86_400_000 // 4
 
 
-def test_what_scores_mean_depends_on_four_rules() -> None:
-    assert LOCKED == ("aggregation", "order", "decimals", "timezone")
-    changed = ModeRules(
-        aggregation="sum", order="asc", decimals=2, timezone="Asia/Tokyo", grace_seconds=0, submit="open"
-    )
-    assert locked_changes(ModeRules(), changed) == list(LOCKED)
-    assert locked_changes(ModeRules(), ModeRules(grace_seconds=0, windows=("daily",), ranking="dense")) == []
+def test_what_scores_mean_and_where_they_stand_depends_on_the_locked_rules() -> None:
+    changed = ModeRules(aggregation="sum", order="asc", timezone="Asia/Tokyo", grace_seconds=0, submit="open")
+    assert locked_changes(ModeRules(), changed) == ["aggregation", "order", "timezone"]
+    boards = ModeRules(windows=("daily",), ranking="dense", tie_break="none", dimensions=(), max_score=1, min_score=0)
+    assert set(locked_changes(ModeRules(), boards)) == {
+        "windows", "ranking", "tie_break", "dimensions", "max_score", "min_score",
+    }  # fmt: skip
+    assert locked_changes(ModeRules(), ModeRules(grace_seconds=0, dimension_values=5)) == []
