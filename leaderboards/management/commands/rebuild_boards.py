@@ -38,16 +38,18 @@ class Command(BaseCommand):
             raise CommandError(error.detail) from None
         time.sleep(GRACE)
         mode_tidy(mode=mode)
-        self.stdout.write(f"\r{bar.title}: {bar.done} entries, generation {generation}.")
+        self.stdout.write(f"{bar.title}: {bar.done:,} entries, generation {generation}.")
 
 
 class Bar:
-    """Standings are known beforehand, entries are not: one standing is on several boards."""
+    """One line on a terminal; elsewhere nothing, so that a log stays readable. A standing is on several boards."""
 
     def __init__(self, command: BaseCommand, title: str, standings: int) -> None:
         self.command, self.title, self.standings, self.done = command, title, standings, 0
 
     def add(self, entries: int) -> None:
         self.done += entries
-        self.command.stderr.write(f"\r{self.title}: {self.done} entries of {self.standings} standings", ending="")
-        self.command.stderr.flush()
+        if self.command.stderr.isatty():
+            line = f"\r{self.title}: {self.done:,} entries so far, from {self.standings:,} standings"
+            self.command.stderr.write(line, ending="")
+            self.command.stderr.flush()
