@@ -1,10 +1,13 @@
 """What every API view is made of: bytes in, a wire type out, problems for all else. JSON whatever is asked for."""
 
+import gzip
+import re
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import msgspec
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import get_conditional_response, patch_vary_headers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -14,6 +17,8 @@ from rest_framework.views import APIView
 from config import wire
 from config.errors import UnsupportedMediaType
 
+_WORTH_PACKING = 1000  # bytes
+_TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -63,6 +68,21 @@ class ApiView(APIView):
 
     def answer(self, value: object = None, *, status: int = 200) -> Response:
         return Response(value, status=status)
+
+    def shared_answer(self, value: object, *, public: bool) -> Response:
+        """With an ETag, answered 304 where the caller has it, compressed where it may be. Public: for any cache."""
+        body = wire.encode(value)
+        headers = {"ETag": f'W/"{blake2b(body, digest_size=16).hexdigest()}"'}
+        headers["Cache-Control"] = "public, max-age=1, stale-while-revalidate=1" if public else "private"
+        request = self.request._request  # noqa: SLF001 - DRF hides none of it
+        known = get_conditional_response(request, etag=headers["ETag"])
+        if known is not None:
+            return Response(status=known.status_code, headers=headers)
+        if len(body) >= _WORTH_PACKING and _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")):
+            body, headers["Content-Encoding"] = gzip.compress(body, compresslevel=4, mtime=0), "gzip"
+        response = Response(body, headers=headers)
+        patch_vary_headers(response, ["Accept-Encoding"])
+        return response
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """What credentials were shown for is nobody else's, and no shared cache may think otherwise."""

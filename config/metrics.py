@@ -17,6 +17,8 @@ SECONDS = Histogram(
 )
 SOCKETS = Counter("rung_ws_connections", "WebSockets opened")
 STORE_FAILURES = Counter("rung_store_failures", "Calls to a store that failed and were survived", ["store"])
+CHECKS_FAILED = Counter("rung_score_checks_failed", "Checks that raised; what they should have judged waits", ["check"])
+BATCHES_SET_ASIDE = Counter("rung_batches_set_aside", "Batches that could not be applied and were set aside", ["kind"])
 BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
 
 

@@ -1,7 +1,7 @@
 """The OpenAPI document: wire types as components, every problem named, served from the process's memory."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ _MEANINGS = {
     201: "Made",
     202: "Taken; on the boards in a moment",
     204: "Done, nothing to say",
+    304: "As you have it",
     400: "Malformed",
     401: "No or bad credentials",
     403: "Not allowed to these credentials",
@@ -52,6 +53,7 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
     answers: dict[int, type | None],
     body: type | None = None,
     query: type[msgspec.Struct] | None = None,
+    headers: Mapping[str, Any] | None = None,
     problems: Iterable[int] = (),
     tag: str,
 ) -> Callable[[F], F]:
@@ -73,7 +75,7 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
             operation_id=_operation_id(method.__qualname__),
             summary=summary,
             request={"application/json": wire.ref(body)} if body else None,
-            parameters=list(_query_parameters(query)) if query else None,
+            parameters=[*(_query_parameters(query) if query else ()), *_header_parameters(headers or {})] or None,
             responses=responses,
             tags=[tag],
         )
@@ -85,6 +87,11 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
 def _query_parameters(query: type[msgspec.Struct]) -> Iterator[OpenApiParameter]:
     for field in msgspec.structs.fields(query):
         yield OpenApiParameter(field.encode_name, type=wire.schema_of(field.type), location=OpenApiParameter.QUERY)
+
+
+def _header_parameters(headers: Mapping[str, Any]) -> Iterator[OpenApiParameter]:
+    for name, wire_type in headers.items():
+        yield OpenApiParameter(name, type=wire.schema_of(wire_type), location=OpenApiParameter.HEADER)
 
 
 def in_path(**types: Any) -> None:

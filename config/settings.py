@@ -84,8 +84,8 @@ CELERY_BEAT_SCHEDULE = {
     "bans": {"task": "leaderboards.tasks.bans", "schedule": schedule(run_every=3), "options": {"expires": 10}},
     "reconcile": {
         "task": "leaderboards.tasks.reconcile",
-        "schedule": schedule(run_every=300),
-        "options": {"expires": 300},
+        "schedule": schedule(run_every=10),
+        "options": {"expires": 10},
     },
     "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
     "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
@@ -196,6 +196,8 @@ DEMO = env.flag("RUNG_DEMO", default=True) and not PRODUCTION
 SHARDS = env.number("RUNG_SHARDS", 1, least=1, most=256)  # of new modes; stored with each
 HOT_DAYS = {"daily": 7, "weekly": 28, "monthly": 62}  # how long a board lives on after its window
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
+# dotted paths of classes that judge scores at the door (leaderboards/admission.py, docs/extending.md)
+SCORE_CHECKS = env.words("RUNG_SCORE_CHECKS", "anticheat.checks.token.AttemptToken")
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------

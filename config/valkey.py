@@ -21,11 +21,22 @@ class ValkeyUnavailable(Unavailable):
     """A Valkey server does not answer."""
 
 
+class ValkeyRefused(ValkeyUnavailable):
+    """It answers, with an error."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__("The boards cannot be read.", retry_after=1)
+        self.said = said  # for us, never for the caller
+
+
 @contextmanager
 def answering(store: str) -> Iterator[None]:
     """Whatever the library may throw inside becomes one error of ours."""
     try:
         yield
+    except redis.ResponseError as error:
+        STORE_FAILURES.labels(store).inc()
+        raise ValkeyRefused(str(error)) from error
     except (redis.RedisError, OSError) as error:
         STORE_FAILURES.labels(store).inc()
         raise ValkeyUnavailable(f"The {store} does not answer.", retry_after=1) from error
@@ -73,23 +84,30 @@ def _text(value: bytes | str | None) -> str | None:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def ask(library: str, calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *, read_only: bool = True) -> list[Any]:
-    """Function calls to the boards' server, in one trip. A server that lost the library is given it again."""
+_Call = tuple[str, list[str], tuple[Any, ...]]  # function, keys, arguments
+
+
+def ask(library: str, calls: Sequence[_Call], *, read_only: bool = True, strict: bool = True) -> list[Any]:
+    """Function calls to the boards' server, in one trip. A server that lost the library is given it again.
+
+    Not strict: what fails is an error among the answers.
+    """
     with answering("boards"):
-        try:
-            return _trip(calls, read_only=read_only)
-        except redis.ResponseError as error:
-            if "not found" not in str(error).lower():
-                raise
+        answers = _trip(calls, read_only=read_only)
+        if any(isinstance(answer, redis.ResponseError) and "not found" in str(answer).lower() for answer in answers):
             client(settings.VALKEY_URL).function_load(library, replace=True)
-            return _trip(calls, read_only=read_only)
+            answers = _trip(calls, read_only=read_only)
+        failed = [answer for answer in answers if isinstance(answer, Exception)]
+        if strict and failed:
+            raise failed[0]
+        return answers
 
 
-def _trip(calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *, read_only: bool) -> list[Any]:
+def _trip(calls: Sequence[_Call], *, read_only: bool) -> list[Any]:
     pipe = client(settings.VALKEY_URL).pipeline(transaction=False)
     for function, keys, args in calls:
         (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
-    return list(pipe.execute())
+    return list(pipe.execute(raise_on_error=False))
 
 
 def publish(channel: str, message: str) -> None:

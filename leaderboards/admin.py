@@ -5,12 +5,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
-from leaderboards.models import RULES, Mode
+from config.errors import DomainError
+from leaderboards.models import RULES, Mode, SetAside
 from leaderboards.rules.mode import LOCKED, examine
 from leaderboards.rules.windows import Kind
+from leaderboards.services.set_aside import batch_retry
 
 
 class BoundsField(forms.JSONField):
@@ -110,3 +113,34 @@ class ModeAdmin(admin.ModelAdmin):
         obj.save(update_fields=form.changed_data if change else None)  # what scores set meanwhile stays
         for warning in examine(obj.rules).warnings:
             messages.warning(request, warning)
+
+
+@admin.register(SetAside)
+class SetAsideAdmin(admin.ModelAdmin):
+    """Batches that could not be applied. Nothing here is lost: the scores are in the log."""
+
+    list_display = ["__str__", "mode", "shard", "tries", "set_aside_at", "error"]
+    list_filter = ["mode", "kind"]
+    list_select_related = ["mode", "mode__game"]
+    readonly_fields = ["mode", "shard", "kind", "tries", "created_at", "set_aside_at", "error"]
+    fields = (*readonly_fields,)
+    actions = ["try_again"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: SetAside | None = None) -> bool:
+        """What is set aside is missing from the boards until it is tried again: it is not to be thrown away."""
+        return False
+
+    @admin.action(description="Try again", permissions=["change"])
+    def try_again(self, request: HttpRequest, batches: QuerySet[SetAside]) -> None:
+        tried = 0
+        for batch in batches:
+            try:
+                batch_retry(batch=batch)
+                tried += 1
+            except DomainError as error:
+                messages.error(request, f"{batch}: {error.detail}")
+        if tried:
+            messages.success(request, f"{tried} being tried again. What fails once more comes back here.")

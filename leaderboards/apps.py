@@ -1,4 +1,8 @@
 from django.apps import AppConfig
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from config.env import ConfigurationError
 
 
 class LeaderboardsApp(AppConfig):
@@ -8,3 +12,10 @@ class LeaderboardsApp(AppConfig):
         from leaderboards.services import corrections  # noqa: PLC0415 - signals are connected once the models exist
 
         corrections.connect()
+        for path in settings.SCORE_CHECKS:
+            try:
+                import_string(path)
+            except ImportError as error:
+                raise ConfigurationError(
+                    f"RUNG_SCORE_CHECKS names {path!r}, which cannot be imported: {error}."
+                ) from None

@@ -13,13 +13,14 @@ from leaderboards.cursors import AttemptCursor
 from leaderboards.errors import AttemptNotFound
 from leaderboards.log import State
 from leaderboards.rules import encoding, windows
+from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.wire_scores import AttemptList, AttemptsQuery, AttemptState
 from players.models import Player
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = """
 SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
-    a.dimensions, a.metadata, a.id
+    a.dimensions, a.metadata, a.reasons, a.id
 FROM score_attempts a JOIN leaderboards_mode m ON m.id = a.mode_id
 WHERE a.player_id = %s
 """
@@ -63,6 +64,24 @@ def attempt_list(*, player: Player, asked: AttemptsQuery) -> AttemptList:
     )
 
 
+def metadata_of(mode: int, window: str, scope: str, players: Sequence[int]) -> dict[int, Any]:
+    """Of the attempts that count on a board: by player, looked for on the day they arrived."""
+    submitted = "" if scope == "global" or scope.partition(":")[0] in PLAYERS_OWN else scope
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT s.player_id, a.metadata FROM leaderboards_standing s CROSS JOIN LATERAL (
+                SELECT a.metadata FROM score_attempts a
+                WHERE a.player_id = s.player_id AND a.received_at = s.received_at AND a.id = s.attempt LIMIT 1
+            ) a
+            WHERE s.mode_id = %s AND s.player_id = ANY(%s) AND s."window" = %s AND s.scope = %s
+                AND a.metadata IS NOT NULL
+            """,
+            [mode, list(players), window, submitted],
+        )
+        return {player: msgspec.json.decode(metadata) for player, metadata in cursor.fetchall()}
+
+
 def _rows(rest: str, params: Sequence[Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS + rest, params)
@@ -70,12 +89,12 @@ def _rows(rest: str, params: Sequence[Any]) -> list[Any]:
 
 
 def _cursor(player: Player, row: Any) -> str:
-    received, id_ = row[7], row[11]
+    received, id_ = row[7], row[-1]
     return cursors.write(AttemptCursor(player.pk, (received - _EPOCH) // timedelta(microseconds=1), id_))
 
 
 def _state(row: Any) -> AttemptState:
-    attempt_id, mode, decimals, timezone, state, score, achieved, received, mask, dimensions, metadata, _ = row
+    attempt_id, mode, decimals, timezone, state, score, achieved, received, mask, dimensions, metadata, reasons, _ = row
     return AttemptState(
         attempt_id=attempt_id,
         mode=mode,
@@ -86,5 +105,5 @@ def _state(row: Any) -> AttemptState:
         windows=window_ids(mask, achieved, timezone),
         dimensions=msgspec.json.decode(dimensions) if dimensions else {},
         metadata=msgspec.json.decode(metadata) if metadata else None,
-        reasons=[],
+        reasons=msgspec.json.decode(reasons) if reasons else [],
     )

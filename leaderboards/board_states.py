@@ -1,11 +1,11 @@
 """Boards with names: what a reader sees. Hydrated with one query, however long the page."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 from config.errors import InvalidRequest
-from leaderboards import cursors, ranking
+from leaderboards import attempts, cursors, ranking
 from leaderboards.cursors import BoardCursor
 from leaderboards.ranking import Band, Board, Entry, Page, Stop
 from leaderboards.rules import encoding
@@ -35,7 +35,7 @@ def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
         resets_at=board.window.ends_at,
         total=page.total,
         updated_at=page.updated_at,
-        entries=_entries(board, page.entries),
+        entries=_entries(board, page.entries, metadata=asked.include == "metadata"),
         next_cursor=_cursor(board, page.entries[-1], band, after=True) if page.more_after else None,
         prev_cursor=_cursor(board, page.entries[0], band, after=False) if page.more_before else None,
     )
@@ -120,14 +120,19 @@ def _top_percent(rank: int, total: int) -> float:
     return float((100 * Decimal(rank) / Decimal(total)).quantize(Decimal("0.0001"), ROUND_UP))
 
 
-def _entries(board: Board, entries: Iterable[Entry]) -> list[EntryState]:
-    listed = list(entries)
-    players = Player.objects.in_bulk([entry.player for entry in listed])
-    return [
+def _entries(board: Board, entries: Sequence[Entry], *, metadata: bool = False) -> list[EntryState]:
+    players = Player.objects.in_bulk([entry.player for entry in entries])
+    states = [
         _entry(board, players[entry.player], entry)
-        for entry in listed
+        for entry in entries
         if entry.player in players and players[entry.player].erased_at is None
     ]
+    if metadata and states:
+        found = attempts.metadata_of(board.mode.pk, board.window.id, board.scope, list(players))
+        pks = {player.player_id: pk for pk, player in players.items()}
+        for state in states:
+            state.metadata = found.get(pks[state.player_id])
+    return states
 
 
 def _entry(board: Board, player: Player, entry: Entry | None) -> EntryState:

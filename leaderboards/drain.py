@@ -15,6 +15,7 @@ from leaderboards.send import dense_width, stream_send
 from leaderboards.stamp import Busy, stream_stamp
 
 log = structlog.get_logger(__name__)
+STREAMS_A_TRIP = 100
 _SERIALIZATION = "40001"
 
 
@@ -55,10 +56,12 @@ def _sent(mode: Mode, shard: int, seq: int) -> None:
 def streams_sweep(*, now: datetime) -> int:
     """Drains every stream that has something pending, or whose boards are behind or gone; how many."""
     waiting = set(Outbox.objects.order_by().values_list("mode_id", "shard").distinct())
-    stamped = Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation")
-    for mode_id, shard, seq, generation in stamped:
-        if store.mark(Slot(mode_id, shard, generation)) != seq:  # a mark beyond is another history's
-            waiting.add((mode_id, shard))
+    stamped = list(Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation"))
+    for first in range(0, len(stamped), STREAMS_A_TRIP):
+        some = stamped[first : first + STREAMS_A_TRIP]
+        marks = store.sound([Slot(mode_id, shard, generation) for mode_id, shard, _, generation in some])
+        # a mark beyond is another history's
+        waiting |= {(mode_id, shard) for (mode_id, shard, seq, _), mark in zip(some, marks, strict=True) if mark != seq}
     for mode_id, shard in sorted(waiting):
         try:
             stream_drain(mode_id=mode_id, shard=shard, now=now)

@@ -26,6 +26,7 @@ _COLUMNS = {
     "dimensions": "jsonb",
     "metadata": "jsonb",
     "client": "jsonb",
+    "reasons": "jsonb",
 }
 
 
@@ -51,6 +52,7 @@ class Attempt:
     dimensions: str | None = None
     metadata: str | None = None
     client: str | None = None
+    reasons: str | None = None
 
     @property
     def key(self) -> Key:
@@ -95,6 +97,21 @@ def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
             (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), json.loads(dimensions or "{}"))
             for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()
         }
+
+
+def quarantine(attempts: Sequence[tuple[int, int]], *, reason: str) -> None:
+    """Sets (player, id) aside until somebody looks at them: they count nowhere."""
+    if not attempts:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE score_attempts a SET state = %s, reasons = coalesce(a.reasons, '[]') || to_jsonb(%s::text)
+            FROM unnest(%s::bigint[], %s::bigint[]) AS i (player_id, id)
+            WHERE a.player_id = i.player_id AND a.id = i.id
+            """,
+            [State.QUARANTINED, reason, [player for player, _ in attempts], [id_ for _, id_ in attempts]],
+        )
 
 
 _FIND = """

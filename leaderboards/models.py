@@ -10,7 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.timezone import now
 
-from leaderboards.projection import Outbox, Placement, Stamp, Standing, Stream
+from leaderboards.projection import Outbox, Placement, SetAside, Stamp, Standing, Stream
 from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
 from leaderboards.rules.mode import (
     MOST_DIMENSION_VALUES,
@@ -27,7 +27,7 @@ from leaderboards.rules.mode import (
 )
 from players.models import Game, valid_slug
 
-__all__ = ["Mode", "Outbox", "Placement", "Stamp", "Standing", "Stream"]
+__all__ = ["Mode", "Outbox", "Placement", "SetAside", "Stamp", "Standing", "Stream"]
 
 RULES = tuple(ModeRules.__dataclass_fields__)
 _TOO_LARGE = f"Scaled scores reach from -{MAX_RAW} to {MAX_RAW}."

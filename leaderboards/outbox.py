@@ -32,6 +32,7 @@ class ScoreRow(msgspec.Struct, array_like=True, frozen=True):
 class Scores(msgspec.Struct, array_like=True, frozen=True):
     version: int
     rows: list[ScoreRow]
+    arrived: int = 0  # all of a commit at the same moment: with it the log finds them again
 
 
 class Players(msgspec.Struct, array_like=True, frozen=True):
@@ -48,29 +49,35 @@ def shard_of(player: int, shards: int) -> int:
     return player % shards
 
 
-def add_scores(mode: int, shards: int, rows: Iterable[ScoreRow]) -> list[tuple[Stream, int]]:
-    """One row for each shard touched; the streams to ring for, with the row's id."""
+def add_scores(mode: int, shards: int, rows: Iterable[ScoreRow], *, arrived: int) -> list[Stream]:
+    """One row for each shard touched; the streams to ring for."""
     by_shard: dict[int, list[ScoreRow]] = {}
     for row in rows:
         by_shard.setdefault(shard_of(row.player, shards), []).append(row)
-    return [_add(mode, shard, Outbox.Kind.SCORES, Scores(VERSION, rows)) for shard, rows in sorted(by_shard.items())]
+    return [
+        _add(mode, shard, Outbox.Kind.SCORES, Scores(VERSION, rows, arrived))
+        for shard, rows in sorted(by_shard.items())
+    ]
 
 
-def add_correction(mode: int, shards: int, kind: Outbox.Kind, players: Sequence[int]) -> list[tuple[Stream, int]]:
+def add_correction(
+    mode: int, shards: int, kind: Outbox.Kind, players: Sequence[int], *, tries: int = 0
+) -> list[Stream]:
+    """`tries`: how often the same was set aside before."""
     by_shard: dict[int, list[int]] = {}
     for player in players:
         by_shard.setdefault(shard_of(player, shards), []).append(player)
-    return [_add(mode, shard, kind, Players(VERSION, found)) for shard, found in sorted(by_shard.items())]
+    return [_add(mode, shard, kind, Players(VERSION, found), tries) for shard, found in sorted(by_shard.items())]
 
 
-def _add(mode: int, shard: int, kind: Outbox.Kind, payload: Any) -> tuple[Stream, int]:
+def _add(mode: int, shard: int, kind: Outbox.Kind, payload: Any, tries: int = 0) -> Stream:
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, created_at)"
-            " VALUES (%s, %s, %s, %s, clock_timestamp()) RETURNING id",
-            [mode, shard, kind, _encode(payload)],
+            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, tries, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, clock_timestamp())",
+            [mode, shard, kind, _encode(payload), tries],
         )
-        return (mode, shard), cursor.fetchone()[0]
+    return mode, shard
 
 
 def ring(streams: Iterable[Stream]) -> None:

@@ -1,5 +1,6 @@
 """What apply keeps in PostgreSQL: pending rows, numbered batches, standings. All of it follows from the log."""
 
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from django.db import models
@@ -18,6 +19,7 @@ class Outbox(models.Model):
     shard = models.SmallIntegerField()
     kind = models.SmallIntegerField(choices=Kind.choices)
     payload = models.BinaryField()  # msgpack, leaderboards/outbox.py
+    tries = models.SmallIntegerField(default=0)  # how often the same was set aside before
     created_at = models.DateTimeField(default=now)
 
     class Meta:
@@ -25,6 +27,25 @@ class Outbox(models.Model):
 
     def __str__(self) -> str:
         return f"outbox {self.pk}"
+
+
+class SetAside(models.Model):
+    """A pending row that could not be applied: out of the way of the others, until it is tried again."""
+
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    shard = models.SmallIntegerField()
+    kind = models.SmallIntegerField(choices=Outbox.Kind.choices)
+    payload = models.BinaryField()
+    tries = models.SmallIntegerField(default=1)
+    error = models.TextField()
+    created_at = models.DateTimeField()  # of the row
+    set_aside_at = models.DateTimeField(default=now)
+
+    class Meta:
+        verbose_name_plural = "batches set aside"
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display().lower()} {self.pk}, set aside"
 
 
 class Stream(models.Model):
@@ -64,6 +85,7 @@ class Standing(models.Model):
     score = models.BigIntegerField()
     achieved_at = models.DateTimeField()
     attempt = models.BigIntegerField()  # id in the log
+    received_at = models.DateTimeField(default=datetime(1970, 1, 1, tzinfo=UTC))  # and the day to find it in
 
     def __str__(self) -> str:
         return f"standing of {self.player_id} in {self.mode_id} {self.window} {self.scope}"

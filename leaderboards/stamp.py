@@ -1,32 +1,63 @@
 """A batch of one (mode, shard): number it, and freeze its effect. One transaction, one snapshot, one consumer."""
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import NamedTuple
 
-from django.db import connection, transaction
+import structlog
+from django.db import InterfaceError, OperationalError, ProgrammingError, connection, transaction
 
+from config.metrics import BATCHES_SET_ASIDE
 from leaderboards import effects, standings
-from leaderboards.models import Mode, Outbox
-from leaderboards.outbox import ScoreRow, decode_players, decode_scores
+from leaderboards.effects import Gathering
+from leaderboards.models import Mode, Outbox, SetAside
+from leaderboards.outbox import decode_players, decode_scores
+from leaderboards.standings import Pending
 
+log = structlog.get_logger(__name__)
 PLAYERS_A_BATCH = 1000  # keeps one call to Valkey short
+_LONGEST_ERROR = 1000
 
 
 class Busy(Exception):
     """Another consumer has the stream."""
 
 
+# servers that are down and tables that are not there yet: the rows can do nothing for it, and wait
+_NOT_THE_ROWS = (Busy, OperationalError, InterfaceError, ProgrammingError, MemoryError)
+
+
+class _Row(NamedTuple):
+    kind: int
+    payload: bytes
+    tries: int
+    created_at: datetime
+
+
+_Tell = Callable[[Mode, int, list[_Row], datetime], list[Gathering]]
+
+
 def stream_stamp(*, mode: Mode, shard: int, now: datetime) -> int:
-    """Stamps all that is pending; the number of the last batch."""
+    """Stamps all that is pending; the number of the last batch. What cannot be stamped is set aside."""
+    try:
+        return _stamped(mode, shard, now, _together)
+    except _NOT_THE_ROWS:
+        raise
+    except Exception:
+        log.exception("batch_not_stamped", mode=mode.pk, shard=shard, consequence="each row is tried alone")
+    return _stamped(mode, shard, now, _one_by_one)
+
+
+def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> int:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         # a correction counts attempts in the log: it must see those, and only those, that are stamped with it
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         seq = _lock(mode, shard)
-        scores, players = _take(mode, shard)
-        if not scores and not players:
+        rows = _take(mode, shard)
+        if not rows:
             return seq
-        placed, retold = players.get(Outbox.Kind.PLACED, set()), players.get(Outbox.Kind.RETOLD, set())
-        gathering = standings.tell(mode=mode, scores=scores, placed=placed, retold=retold, now=now)
-        frozen = [effects.encode(effect) for effect in gathering.effects(PLAYERS_A_BATCH)]
+        gatherings = tell(mode, shard, rows, now)
+        frozen = [effects.encode(effect) for told in gatherings for effect in told.effects(PLAYERS_A_BATCH)]
         cursor.execute(
             """
             INSERT INTO leaderboards_stamp (mode_id, shard, seq, effect, created_at)
@@ -54,18 +85,64 @@ def _lock(mode: Mode, shard: int) -> int:
     return seq
 
 
-def _take(mode: Mode, shard: int) -> tuple[list[ScoreRow], dict[int, set[int]]]:
+def _take(mode: Mode, shard: int) -> list[_Row]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND shard = %s RETURNING kind, payload",
+            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND shard = %s"
+            " RETURNING kind, payload, tries, created_at",
             [mode.pk, shard],
         )
-        rows = cursor.fetchall()
-    scores: list[ScoreRow] = []
-    players: dict[int, set[int]] = {}
-    for kind, payload in rows:
-        if kind == Outbox.Kind.SCORES:
-            scores += decode_scores(payload).rows
-        else:
-            players.setdefault(kind, set()).update(decode_players(payload).players)
-    return scores, players
+        return [_Row(*row) for row in cursor.fetchall()]
+
+
+def _together(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[Gathering]:
+    return [_told(mode, rows, now, retold=set())]
+
+
+def _told(mode: Mode, rows: list[_Row], now: datetime, *, retold: set[int]) -> Gathering:
+    """`retold`: those whom another row tells anew, with all their scores."""
+    placed, own = _players(rows, Outbox.Kind.PLACED), _players(rows, Outbox.Kind.RETOLD)
+    commits = [decode_scores(row.payload) for row in rows if row.kind == Outbox.Kind.SCORES]
+    elsewhere = own | retold
+    scores = [(some.arrived, row) for some in commits for row in some.rows if row.player not in elsewhere]
+    return standings.tell(mode=mode, waiting=Pending(scores, placed, own), now=now)
+
+
+def _players(rows: list[_Row], kind: Outbox.Kind) -> set[int]:
+    return {player for row in rows if row.kind == kind for player in decode_players(row.payload).players}
+
+
+def _one_by_one(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[Gathering]:
+    retold = _retold(rows)
+    gatherings = []
+    for row in rows:
+        try:
+            with transaction.atomic():
+                gatherings.append(_told(mode, [row], now, retold=retold))
+        except _NOT_THE_ROWS:
+            raise
+        except Exception as error:
+            log.exception("batch_set_aside", mode=mode.pk, shard=shard, kind=row.kind, tries=row.tries + 1)
+            BATCHES_SET_ASIDE.labels(Outbox.Kind(row.kind).name.lower()).inc()
+            SetAside.objects.create(
+                mode=mode,
+                shard=shard,
+                kind=row.kind,
+                payload=row.payload,
+                tries=row.tries + 1,
+                created_at=row.created_at,
+                error=f"{type(error).__name__}: {error}"[:_LONGEST_ERROR],
+            )
+    return gatherings
+
+
+def _retold(rows: list[_Row]) -> set[int]:
+    """Whom any row tells anew, or will when it is tried again: their scores must not be added as well."""
+    found: set[int] = set()
+    for row in rows:
+        if row.kind == Outbox.Kind.RETOLD:
+            try:
+                found |= set(decode_players(row.payload).players)
+            except ValueError:  # msgspec's are
+                continue
+    return found

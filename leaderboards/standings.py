@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
 
+from leaderboards import log
 from leaderboards.effects import Gathering, Put
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode
@@ -36,17 +38,32 @@ class Place(NamedTuple):
 _NOWHERE = Place("", "", listed=False)
 
 
-def tell(*, mode: Mode, scores: list[ScoreRow], placed: set[int], retold: set[int], now: datetime) -> Gathering:
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What a stream has waiting. Of players to be told anew from the log, no scores: they are in it."""
+
+    scores: list[tuple[int, ScoreRow]]  # when it arrived, and what
+    placed: set[int]
+    retold: set[int]
+
+
+def tell(*, mode: Mode, waiting: Pending, now: datetime) -> Gathering:
     """Folds what is pending into the standings, and says what that does to the boards."""
-    players = sorted({row.player for row in scores} | placed | retold)
+    placed, retold = waiting.placed, waiting.retold
+    players = sorted({row.player for _, row in waiting.scores} | placed | retold)
     had, wanted = _places_had(mode, players), _places_wanted(players, now)
-    changed = _folded(mode, [row for row in scores if row.player not in retold])
+    telling = _Telling(mode, _load(mode, {row.player for _, row in waiting.scores}))
+    for arrived, row in waiting.scores:
+        telling.add(row, arrived)
+    changed, beyond = telling.changed, telling.beyond
     gone: set[Row] = set()
     if retold:
         before, again = _load(mode, retold), _from_log(mode, retold)
-        gone = before.keys() - again.keys()
-        changed |= again
+        gone = before.keys() - again.changed.keys()
+        changed |= again.changed
+        beyond += again.beyond
         _delete(mode, gone)
+    log.quarantine(beyond, reason="The total would leave the range that the mode allows.")
     _save(mode, changed)
     moved = [player for player in players if had.get(player) != wanted[player]]
     _save_places(mode, {player: wanted[player] for player in moved})
@@ -54,19 +71,28 @@ def tell(*, mode: Mode, scores: list[ScoreRow], placed: set[int], retold: set[in
     return _gathered(mode, told=told, gone=gone, had=had, wanted=wanted, now=now)
 
 
-def _folded(mode: Mode, scores: list[ScoreRow]) -> dict[Row, Told]:
-    """The rows that change."""
-    zone, rules = windows.timezone_named(mode.timezone), mode.rules
-    before = _load(mode, {score.player for score in scores})
-    changed: dict[Row, Told] = {}
-    for score in scores:
-        told = Told(score.score, score.at, score.attempt)
-        for row in _rows(score, zone):
-            standing = changed.get(row) or before.get(row)
-            after = fold(rules, standing, told)
-            if after != standing:
-                changed[row] = after
-    return changed
+class _Telling:
+    """Attempts folded one by one: the rows that change, and the attempts that would take a total too far."""
+
+    def __init__(self, mode: Mode, before: Mapping[Row, Told]) -> None:
+        self.rules, self.zone = mode.rules, windows.timezone_named(mode.timezone)
+        self.before = before
+        self.changed: dict[Row, Told] = {}
+        self.beyond: list[tuple[int, int]] = []  # player, id in the log
+        self.most = self.rules.most_total()
+
+    def add(self, score: ScoreRow, arrived: int) -> None:
+        told = Told(score.score, score.at, score.attempt, arrived)
+        after: dict[Row, Told] = {}
+        for row in _rows(score, self.zone):
+            standing = self.changed.get(row) or self.before.get(row)
+            folded = fold(self.rules, standing, told)
+            if folded != standing:
+                after[row] = folded
+        if self.most is not None and any(abs(folded.score) > self.most for folded in after.values()):
+            self.beyond.append((score.player, score.attempt))
+        else:
+            self.changed |= after
 
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
@@ -156,7 +182,8 @@ def _load(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT player_id, "window", scope, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, attempt
+            SELECT player_id, "window", scope, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, attempt,
+                (extract(epoch FROM received_at) * 1000000)::bigint
             FROM leaderboards_standing WHERE mode_id = %s AND player_id = ANY(%s)
             """,
             [mode.pk, list(players)],
@@ -167,16 +194,19 @@ def _load(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
 def _save(mode: Mode, rows: Mapping[Row, Told]) -> None:
     ordered = sorted(rows)
     columns = [[row[index] for row in ordered] for index in range(3)]
-    columns += [[rows[row][index] for row in ordered] for index in range(3)]
+    columns += [[rows[row][index] for row in ordered] for index in range(4)]
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO leaderboards_standing (mode_id, player_id, "window", scope, score, achieved_at, attempt)
-            SELECT %s, player, win, scope, score, to_timestamp(0) + at * interval '1 microsecond', attempt
-            FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[])
-                AS i (player, win, scope, score, at, attempt)
+            INSERT INTO leaderboards_standing
+                (mode_id, player_id, "window", scope, score, achieved_at, attempt, received_at)
+            SELECT %s, player, win, scope, score, to_timestamp(0) + at * interval '1 microsecond', attempt,
+                to_timestamp(0) + received * interval '1 microsecond'
+            FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+                AS i (player, win, scope, score, at, attempt, received)
             ON CONFLICT (mode_id, player_id, "window", scope) DO UPDATE
-            SET score = EXCLUDED.score, achieved_at = EXCLUDED.achieved_at, attempt = EXCLUDED.attempt
+            SET score = EXCLUDED.score, achieved_at = EXCLUDED.achieved_at, attempt = EXCLUDED.attempt,
+                received_at = EXCLUDED.received_at
             """,
             [mode.pk, *columns],
         )
@@ -195,19 +225,18 @@ def _delete(mode: Mode, rows: Iterable[Row]) -> None:
         )
 
 
-def _from_log(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
+def _from_log(mode: Mode, players: Iterable[int]) -> _Telling:
     """What these players' attempts amount to, told anew from the log: as far back as that goes."""
-    zone, rules = windows.timezone_named(mode.timezone), mode.rules
-    found: dict[Row, Told] = {}
+    telling = _Telling(mode, {})
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT player_id, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, id, windows, dimensions
-            FROM score_attempts WHERE player_id = ANY(%s) AND mode_id = %s AND state = 0
+            SELECT player_id, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, id, windows, dimensions,
+                (extract(epoch FROM received_at) * 1000000)::bigint
+            FROM score_attempts WHERE player_id = ANY(%s) AND mode_id = %s AND state = 0 ORDER BY received_at, id
             """,
             [list(players), mode.pk],
         )
-        for player, score, at, attempt, mask, dimensions in cursor.fetchall():
-            for row in _rows(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), zone):
-                found[row] = fold(rules, found.get(row), Told(score, at, attempt))
-    return found
+        for player, score, at, attempt, mask, dimensions, received in cursor.fetchall():
+            telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)
+    return telling

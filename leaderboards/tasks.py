@@ -8,6 +8,7 @@ from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.services.corrections import bans_follow
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
+from leaderboards.services.set_aside import batches_retry_due
 
 
 @shared_task(name="leaderboards.tasks.drain")
@@ -18,6 +19,7 @@ def drain(mode_id: int, shard: int) -> None:
 @shared_task(name="leaderboards.tasks.sweep")
 def sweep() -> None:
     """Beat's safety net for rings that were lost."""
+    batches_retry_due(now=timezone.now())
     streams_sweep(now=timezone.now())
 
 

@@ -1,7 +1,7 @@
 """What comes in and goes out about scores: the contract, once."""
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
@@ -84,6 +84,7 @@ class EntryState(Outgoing):
     avatar_url: str | None
     score: ScoreOut | None
     achieved_at: Instant | None
+    metadata: Any | UnsetType = UNSET  # where it was asked for: of the attempt that counts
 
 
 class BoardState(Outgoing):
@@ -149,6 +150,7 @@ class BoardQuery(Incoming):
     cursor: CursorText | None = None
     min_score: Bound | None = None
     max_score: Bound | None = None
+    include: Literal["metadata"] | None = None
 
 
 class ScopeQuery(Incoming):
@@ -183,9 +185,30 @@ class AttemptList(Outgoing):
     next_cursor: str | None
 
 
+class AttemptTokenRequest(Incoming):
+    """What the game vouches for: the best score it believes in, or exactly one."""
+
+    player_id: Annotated[str, Meta(max_length=64)]
+    attempt_id: UUID | UnsetType = UNSET
+    cap: ScoreIn | UnsetType = UNSET
+    score: ScoreIn | UnsetType = UNSET
+    ttl: Annotated[int, Meta(ge=1, le=24 * 3600, description="Seconds until it expires")] = 3600
+
+
+class AttemptTokenState(Outgoing):
+    attempt_id: UUID
+    attempt_token: str
+    expires_at: Instant
+
+
 class AttemptsQuery(Incoming):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
     cursor: CursorText | None = None
+
+
+PreferWait = Annotated[
+    str, Meta(description="wait=2: to be answered once the boards show it, in at most so many seconds", max_length=200)
+]
 
 
 class SubmitQuery(Incoming):

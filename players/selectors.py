@@ -1,5 +1,6 @@
 """All reads of games and players."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 from players import names
@@ -27,6 +28,12 @@ def player_get(*, game: GameRecord, player_id: str, lock: bool = False) -> Playe
         return players.get(game_id=game.pk, player_id=names.check_player_id(player_id))
     except (Player.DoesNotExist, ValueError):  # what cannot be an id is nobody's
         raise PlayerNotFound(f"There is no player {player_id!r} in {game.slug}.") from None
+
+
+def players_known(*, game: GameRecord, player_ids: Collection[str]) -> dict[str, int]:
+    """The pks of those among the ids that are registered."""
+    found = Player.objects.filter(game_id=game.pk, player_id__in=list(player_ids)).values_list("player_id", "pk")
+    return {str(player_id): pk for player_id, pk in found}
 
 
 def player_profile(player: Player) -> PlayerProfile:

@@ -17,7 +17,7 @@ from players.lookups import GameRecord
 from players.models import ApiKey, Ban, ErasedId, Game, Player
 from players.profile import id_digest, profile_checks
 from players.scopes import Scope
-from players.selectors import player_get
+from players.selectors import player_get, players_known
 from players.signals import player_changed, player_erased
 from players.tokens import CLOCK_SKEW, MOST_SECONDS
 from players.wire import PlayerUpsert
@@ -61,24 +61,20 @@ def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at:
 
 
 def players_register(*, game: GameRecord, player_ids: Collection[str], at: datetime) -> dict[str, int]:
-    """The pks of these ids; those that are not there yet are registered; sorted, lest two batches deadlock."""
-    known = _pks(game, player_ids)
-    new = sorted(set(player_ids) - known.keys())
-    if new:
+    """The pks of these ids, most of which are not there yet; sorted, lest two batches deadlock."""
+    new = sorted(player_ids)
+    for _ in range(_TRIES):
         made = [Player(game_id=game.pk, player_id=one, display_name=default_name(one), last_seen_at=at) for one in new]
         with transaction.atomic():
             Player.objects.bulk_create(made, ignore_conflicts=True)
-            known |= _pks(game, new)
+            known = players_known(game=game, player_ids=new)
             digests = {id_digest(game.pk, one): known[one] for one in new if one in known}
             for erased in ErasedId.objects.filter(game_id=game.pk, digest__in=list(digests)):
                 bans = Ban.objects.filter(player_id=erased.player_id).unended(at)
                 bans.update(player_id=digests[bytes(erased.digest)])
-    return known
-
-
-def _pks(game: GameRecord, player_ids: Collection[str]) -> dict[str, int]:
-    found = Player.objects.filter(game_id=game.pk, player_id__in=list(player_ids)).values_list("player_id", "pk")
-    return {str(player_id): pk for player_id, pk in found}
+        if len(known) == len(new):  # else one was there, and was erased before it could be read
+            return known
+    raise Unavailable("A player is being made and erased again and again.", retry_after=1)
 
 
 def _carry_bans(game: GameRecord, player_id: str, player: Player, at: datetime) -> None:

@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import jwt
@@ -12,6 +13,7 @@ from players.names import check_player_id
 MOST_SECONDS = 24 * 3600
 CLOCK_SKEW = timedelta(seconds=60)  # how far a game server's clock may be ahead of ours
 _LONGEST = 4096  # characters; ours have some two hundred
+_LONGEST_NUMBER = 64
 _ALGORITHM = "HS256"
 
 
@@ -54,25 +56,88 @@ def player_claims(token: str, *, secret: str, now: datetime) -> PlayerClaims:
     return PlayerClaims(game=str(claims.get("iss")), player_id=player_id, earliest_issue=earliest)
 
 
+@dataclass(frozen=True, slots=True)
+class AttemptClaims:
+    """What a game vouches for. `cap` and `score` are exact; at least one of them is there."""
+
+    game: str
+    player_id: str
+    mode: str
+    attempt_id: uuid.UUID
+    cap: Decimal | None
+    score: Decimal | None
+    expires_at: datetime
+    began_at: datetime | None
+
+
+def attempt_named(token: str) -> uuid.UUID | None:
+    """The attempt that a token says it is for, before anything about it is proven."""
+    try:
+        return uuid.UUID(str(_claims(token, verify=None).get("jti", "")))
+    except ValueError:  # TokenRefused is one
+        return None
+
+
+def attempt_claims(token: str, *, secret: str, now: datetime) -> AttemptClaims:
+    """Proven; whether it has expired is the caller's to ask: sent again, what was in time once stays so."""
+    claims = _claims(token, verify=secret)
+    if claims.get("typ") != "attempt":
+        raise TokenRefused("This is not an attempt token.")
+    expires, began = _instant(claims, "exp"), _instant(claims, "iat")
+    if expires is None or expires > now + timedelta(seconds=MOST_SECONDS) + CLOCK_SKEW:
+        raise TokenRefused("An attempt token expires within 24 hours.")
+    if began is not None and began > now + CLOCK_SKEW:
+        raise TokenRefused("The token is from the future.")
+    cap, score = _exact(claims, "cap"), _exact(claims, "score")
+    if cap is None and score is None:
+        raise TokenRefused("The token vouches for no score: it has no cap.")
+    try:
+        attempt_id = uuid.UUID(str(claims.get("jti", "")))
+        player_id = check_player_id(claims["sub"])
+    except (KeyError, TypeError, ValueError):
+        raise TokenRefused("The token names no attempt or no player.") from None
+    return AttemptClaims(
+        game=str(claims.get("iss")),
+        player_id=player_id,
+        mode=str(claims.get("mode")),
+        attempt_id=attempt_id,
+        cap=cap,
+        score=score,
+        expires_at=expires,
+        began_at=began,
+    )
+
+
 def player_token(*, game: str, player_id: str, secret: str, now: datetime, ttl: int) -> str:
     claims = {"iss": game, "sub": player_id, "typ": "player", "iat": _seconds(now), "exp": _seconds(now) + ttl}
     return jwt.encode(claims, secret, algorithm=_ALGORITHM)
 
 
 def attempt_token(  # noqa: PLR0913 - one for each claim
-    *, game: str, player_id: str, secret: str, now: datetime, ttl: int, mode: str, cap: str
+    *,
+    game: str,
+    player_id: str,
+    secret: str,
+    now: datetime,
+    ttl: int,
+    mode: str,
+    cap: str | None = None,
+    score: str | None = None,
+    attempt_id: uuid.UUID | None = None,
 ) -> str:
-    """Vouches for one attempt of a player in a mode, up to a score."""
+    """Vouches for one attempt of a player in a mode, up to a score, or for exactly one. Scores as texts: a JSON number
+    would be a float on the way.
+    """
     claims = {
         "iss": game,
         "sub": player_id,
         "typ": "attempt",
-        "jti": str(uuid.uuid4()),
+        "jti": str(attempt_id or uuid.uuid4()),
         "mode": mode,
-        "cap": cap,
         "iat": _seconds(now),
         "exp": _seconds(now) + ttl,
     }
+    claims |= {name: value for name, value in (("cap", cap), ("score", score)) if value is not None}
     return jwt.encode(claims, secret, algorithm=_ALGORITHM)
 
 
@@ -91,6 +156,22 @@ def _claims(token: str, *, verify: str | None) -> dict[str, Any]:
         return dict(jwt.decode(token, verify or "", algorithms=[_ALGORITHM], options=options))
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
         raise TokenRefused("The token cannot be read, or is not signed with the game's secret.") from None
+
+
+def _exact(claims: dict[str, Any], name: str) -> Decimal | None:
+    """A number as the game wrote it, or a text for exact decimals."""
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > _LONGEST_NUMBER:
+        raise TokenRefused(f"The token's {name} is not a score.")
+    try:
+        exact = Decimal(str(value))
+    except InvalidOperation:
+        raise TokenRefused(f"The token's {name} is not a score.") from None
+    if not exact.is_finite():
+        raise TokenRefused(f"The token's {name} is not a score.")
+    return exact
 
 
 def _instant(claims: dict[str, Any], name: str) -> datetime | None:

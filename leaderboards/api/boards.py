@@ -30,14 +30,15 @@ class BoardView(CallerView):
     @describe(
         "A board, from an offset or a cursor on",
         query=BoardQuery,
-        answers={200: BoardState},
+        answers={200: BoardState, 304: None},
         problems=[403],
         tag="boards",
     )
     def get(self, request: Request, game: str, mode: str, window: str) -> Response:
         found, asked = mode_get(game=access.may_read(self.caller, game), mode=mode), self.query(BoardQuery)
         board = board_named(mode=found, window=window, scope=asked.scope, at=timezone.now())
-        return self.answer(board_state(board, asked=asked))
+        public = found.game.public and self.caller.kind is access.Kind.NOBODY
+        return self.shared_answer(board_state(board, asked=asked), public=public)
 
 
 class StandingView(CallerView):

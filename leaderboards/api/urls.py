@@ -1,6 +1,6 @@
 from django.urls import path
 
-from leaderboards.api.attempts import AttemptsView, AttemptView
+from leaderboards.api.attempts import AttemptsView, AttemptTokenView, AttemptView
 from leaderboards.api.boards import BoardView, LookupView, MeView, StandingView
 from leaderboards.api.modes import GamesView, GameView, ModeView
 from leaderboards.api.scores import ScoresView, ScoreView
@@ -15,6 +15,7 @@ urlpatterns = [
     path("games/<str:game>/players/<str:player_id>/attempts", AttemptsView.as_view(), name="attempts"),
     path("games/<str:game>/players/<str:player_id>/attempts/<str:attempt_id>", AttemptView.as_view(), name="attempt"),
     path(MODE, ModeView.as_view(), name="mode"),
+    path(f"{MODE}/attempts", AttemptTokenView.as_view(), name="attempt-token"),
     path(f"{MODE}/scores", ScoreView.as_view(), name="score"),
     path(BOARD, BoardView.as_view(), name="board"),
     path(f"{BOARD}/me", MeView.as_view(), name="me"),

@@ -1,6 +1,7 @@
 """Boards in Valkey, in ids and integers only. Each answer carries the mark; a board that is not whole is an error."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -8,17 +9,36 @@ from typing import Any
 from uuid import uuid4
 
 import msgpack
+import structlog
 from django.conf import settings
 
 from config import valkey
 from leaderboards import keys
 from leaderboards.errors import BoardsUnavailable
 
+log = structlog.get_logger(__name__)
+BOARDS_A_LOOK = 500  # that a sweep counts in each slot
 _TOP = 2**64 - 1
 
 
 class NotBuilt(BoardsUnavailable):
     """The slot is empty, lost or broken: only the log can fill it."""
+
+
+# what a server says of keys that are not what we made of them, or of a batch that makes no sense to it
+_NOT_OURS = ("WRONGTYPE", "MALFORMED", "user_function")
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Keys that somebody has put something else into are lost, and a rebuild makes them again."""
+    try:
+        yield
+    except valkey.ValkeyRefused as error:
+        if not any(word in error.said for word in _NOT_OURS):
+            raise
+        log.exception("boards_not_ours", said=error.said)
+        raise NotBuilt("The board is being made again.", retry_after=2) from error
 
 
 class Gap(BoardsUnavailable):
@@ -101,7 +121,8 @@ def built(slot: Slot, token: str, number: int, *, at: int) -> None:
 
 def check(slot: Slot) -> int:
     """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
-    answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_1_whole", slot.own_keys, ())]))[0]
+    with _ours():
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_1_whole", slot.own_keys, (0,))]))[0]
     return int(answer[1])
 
 
@@ -113,17 +134,30 @@ def boards(slot: Slot) -> set[tuple[str, str]]:
 
 
 def mark(slot: Slot) -> int | None:
-    with valkey.answering("boards"):
-        found = valkey.client(settings.VALKEY_URL).hget(slot.own_keys[0], "mark")
-    return None if found is None else int(found)
+    """None where there is none, or something else in its place."""
+    try:
+        with valkey.answering("boards"):
+            found = valkey.client(settings.VALKEY_URL).hget(slot.own_keys[0], "mark")
+        return None if found is None else int(found)
+    except (valkey.ValkeyRefused, ValueError) as error:
+        if "WRONGTYPE" not in getattr(error, "said", "WRONGTYPE"):
+            raise
+        return None
+
+
+def sound(slots: Sequence[Slot]) -> list[int | None]:
+    """The marks of those whose boards, or some hundred of them, have as many members as they should; else None."""
+    asked = [("rung_1_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
+    answers = valkey.ask(_loaded(), asked, strict=False)
+    return [int(answer[1]) if isinstance(answer, list) and answer[0] == b"ok" else None for answer in answers]
 
 
 def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
     """The same question to each shard, in one trip."""
     asked = [(f"rung_1_{function}", slot.board_keys(window, scope), args) for slot in slots]
-    return [
-        Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in _checked(valkey.ask(_loaded(), asked))
-    ]
+    with _ours():
+        answers = _checked(valkey.ask(_loaded(), asked))
+    return [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
 
 
 def clear(slot: Slot) -> None:
@@ -161,7 +195,8 @@ def _body(changes: Sequence[Change]) -> bytes:
 
 
 def _call(function: str, names: list[str], *args: object) -> list[Any]:
-    answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_1_{function}", names, args)], read_only=False))[0]
+    with _ours():
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_1_{function}", names, args)], read_only=False))[0]
     return answer
 
 

@@ -11,6 +11,7 @@ class Told(NamedTuple):
     score: int
     at: int
     attempt: int
+    received: int = 0  # when the attempt arrived
 
 
 def fold(rules: ModeRules, before: Told | None, after: Told) -> Told:
@@ -18,7 +19,8 @@ def fold(rules: ModeRules, before: Told | None, after: Told) -> Told:
     if before is None:
         return after
     if rules.aggregation == "sum":
-        return Told(before.score + after.score, max(before.at, after.at), max(before.attempt, after.attempt))
+        last = max((before.attempt, before.received), (after.attempt, after.received))
+        return Told(before.score + after.score, max(before.at, after.at), *last)
     if rules.aggregation == "latest":
         return max(before, after, key=lambda told: (told.at, told.attempt))
     return max(before, after, key=lambda told: _merit(rules, told))

@@ -62,6 +62,12 @@ class ModeRules:
             return self.min_score, self.max_score
         return (0, self.max_total) if self.max_total is not None else (None, None)
 
+    def most_total(self) -> int | None:
+        """How far a total may go to either side and still be placed exactly; None where nothing is added up."""
+        if self.aggregation != "sum":
+            return None
+        return encoding.MAX_RAW if self.max_total is None else self.max_total
+
     def tie_resolution_ms(self, kind: str) -> int | None:
         """How far apart two equal scores must be for time to decide; None where it never does."""
         return None if self.tie_break == "none" else encoding.tie_resolution_ms(kind, *self.key_range())

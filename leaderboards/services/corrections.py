@@ -16,7 +16,7 @@ from config import valkey
 from leaderboards import keys, outbox
 from leaderboards.errors import AttemptNotFound
 from leaderboards.log import State
-from leaderboards.models import Mode, Outbox
+from leaderboards.models import Mode, Outbox, SetAside
 from players.models import Ban, Player
 from players.signals import player_changed, player_erased
 
@@ -50,7 +50,7 @@ def players_replace(players: Iterable[int]) -> None:
     rung = [
         stream
         for (mode, shards), found in by_mode.items()
-        for stream, _ in outbox.add_correction(mode, shards, Outbox.Kind.PLACED, found)
+        for stream in outbox.add_correction(mode, shards, Outbox.Kind.PLACED, found)
     ]
     transaction.on_commit(lambda: outbox.ring(rung))  # the transaction is the admin's or a service's, not ours
 
@@ -73,8 +73,27 @@ def _attempt_set(mode: Mode, player: int, attempt_id: UUID, *, before: State, af
         )
         if not cursor.rowcount:
             raise AttemptNotFound(f"{mode.slug} has no such attempt of that player to change.")
-        rung = [stream for stream, _ in outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, [player])]
+        rung = outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, [player])
         transaction.on_commit(lambda: outbox.ring(rung))  # may be part of a larger act
+
+
+def standings_retell(*, mode: Mode) -> int:
+    """Has everything that players have in a mode told anew from the log; how many players. What was set aside goes."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        SetAside.objects.filter(mode=mode).delete()
+        cursor.execute(
+            "SELECT DISTINCT player_id FROM score_attempts WHERE mode_id = %s"
+            " UNION SELECT player_id FROM leaderboards_placement WHERE mode_id = %s ORDER BY 1",
+            [mode.pk, mode.pk],
+        )
+        players = [row[0] for row in cursor.fetchall()]
+        rung = {
+            stream
+            for first in range(0, len(players), MOST)
+            for stream in outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, players[first : first + MOST])
+        }
+        transaction.on_commit(lambda: outbox.ring(sorted(rung)))
+    return len(players)
 
 
 def bans_follow(*, now: datetime) -> int:

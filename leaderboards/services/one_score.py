@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from django.db.models import Max
+from django.utils import timezone
 
 from config.errors import DomainError, Unavailable
-from leaderboards import ranking
+from leaderboards import log, partitions, ranking
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
 from leaderboards.boards.store import Slot
@@ -56,7 +58,17 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
     before = None if outcome.duplicate else seen[0]
     windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
     improved = None if before is None else board.window.id in windows and _improves(board, before, outcome)
-    return Told(outcome, windows, before, _after(board, outcome, wait), improved)
+    after = _after(board, outcome, wait)
+    if wait:  # what needs history is judged on the way to the boards
+        outcome = _judged(outcome)
+        after = after if outcome.logged.state is State.ACCEPTED else None
+    return Told(outcome, windows, before, after, improved)
+
+
+def _judged(outcome: Outcome) -> Outcome:
+    since = timezone.now() - timedelta(days=partitions.RECENT + 1)
+    found = log.find([(outcome.player, outcome.attempt_id)], since=since)
+    return replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 
 def _seen(board: Board, player: int, *, ranked: bool) -> Seen | None:

@@ -1,10 +1,11 @@
 """Compares what PostgreSQL says with what the boards show, and has what differs made again."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import randrange
+from time import monotonic
 
 import structlog
 from django.db import connection, transaction
@@ -15,11 +16,14 @@ from leaderboards.boards import store
 from leaderboards.boards.rebuild import expected, shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Placement, Stream
+from leaderboards.rules.windows import kind_named, timezone_named, window_at
 from leaderboards.send import dense_width, slot_send
 from leaderboards.services.corrections import players_replace
 
 log = structlog.get_logger(__name__)
-SAMPLE = 200  # players a mode and look
+SAMPLE = 1000  # players a mode and look
+SECONDS_A_LOOK = 3.0
+TOP = 100  # of every window's global board: what most people see
 _Board = tuple[str, str]  # window, scope
 
 
@@ -45,9 +49,15 @@ def reconcile_all(*, now: datetime) -> Findings:
 
 
 def reconcile_sample(*, now: datetime) -> Findings:
-    """Some players of every mode, and whether each board has as many members as it should. Nothing is held."""
+    """The top of every mode's boards, some more players, and whether each board has as many members as it should.
+
+    Modes as they come, for as long as a look may last: where there are many, not all of them each time.
+    """
     findings = Findings()
-    for mode in _played():
+    began = monotonic()
+    for mode in _played(order="?"):
+        if monotonic() - began > SECONDS_A_LOOK:
+            break
         highest = Placement.objects.filter(mode=mode).aggregate(highest=Max("player_id"))["highest"] or 0
         low = randrange(highest + 1)  # noqa: S311 - whom we look at is no secret
         _replace_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
@@ -57,8 +67,8 @@ def reconcile_sample(*, now: datetime) -> Findings:
     return findings
 
 
-def _played() -> Iterator[Mode]:
-    return Mode.objects.filter(first_score_at__isnull=False).select_related("game").order_by("pk").iterator()
+def _played(order: str = "pk") -> Iterator[Mode]:
+    return Mode.objects.filter(first_score_at__isnull=False).select_related("game").order_by(order).iterator()
 
 
 def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
@@ -82,6 +92,11 @@ def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | 
 
 
 def _differs(findings: Findings, mode: Mode, shard: int, now: datetime) -> bool:
+    return _note(findings, mode, shard, _held(mode, shard, lambda slot: _compared(findings, mode, slot, now)))
+
+
+def _held(mode: Mode, shard: int, compare: Callable[[Slot], Counter[str]]) -> Counter[str]:
+    """What differs while nothing moves: the stream is held, and all that was stamped is sent first."""
     with transaction.atomic(durable=True):
         stream = Stream.objects.select_for_update().get(mode=mode, shard=shard)
         mode.refresh_from_db(fields=["generation"])
@@ -89,10 +104,9 @@ def _differs(findings: Findings, mode: Mode, shard: int, now: datetime) -> bool:
         try:
             slot_send(mode=mode, slot=slot, upto=stream.seq)
             store.check(slot)
-            found = _compared(findings, mode, slot, now)
+            return compare(slot)
         except NotBuilt:
-            found = Counter({"not whole": 1})
-    return _note(findings, mode, shard, found)
+            return Counter({"not whole": 1})
 
 
 def _compared(findings: Findings, mode: Mode, slot: Slot, now: datetime) -> Counter[str]:
@@ -118,25 +132,40 @@ def _wrong(slot: Slot, change: store.Change) -> int:
 
 
 def _sample_differs(findings: Findings, mode: Mode, shard: int, low: int, now: datetime) -> bool:
-    """Only where the boards show the very number that the standings were read at: else they are on their way."""
-    with transaction.atomic(durable=True):
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        stream = Stream.objects.get(mode=mode, shard=shard)
-        slot = Slot(mode.pk, shard, Mode.objects.values_list("generation", flat=True).get(pk=mode.pk))
-        sample = Placement.objects.filter(mode=mode, player_id__gte=low).order_by("player_id")[:SAMPLE]
-        players = list(sample.values_list("player_id", flat=True))
-        changes = [change for some in expected(mode, shard, now, players=players) for change in some]
+    """In passing first. What differs then may be on its way, so it is looked at again with the stream held."""
+
+    def compare(slot: Slot) -> Counter[str]:
+        return _compared_some(findings, mode, slot, low, now)
+
+    slot = Slot(mode.pk, shard, Mode.objects.values_list("generation", flat=True).get(pk=mode.pk))
     try:
-        if store.check(slot) != stream.seq:
-            return False
-        found = Counter({f"{change.window} {change.scope}": _wrong(slot, change) for change in changes})
-        if store.mark(slot) != stream.seq:
-            return False
+        found = compare(slot)
     except NotBuilt:
         found = Counter({"not whole": 1})
+    return bool(+found) and _note(findings, mode, shard, _held(mode, shard, compare))
+
+
+def _compared_some(findings: Findings, mode: Mode, slot: Slot, low: int, now: datetime) -> Counter[str]:
+    """Of players from a number on, and of those whom the boards show on top."""
+    store.check(slot)
+    zone = timezone_named(mode.timezone)
+    tops = {
+        window: _top(slot, window) for window in (window_at(kind_named(kind), now, zone).id for kind in mode.windows)
+    }
+    sample = Placement.objects.filter(mode=mode, player_id__gte=low).order_by("player_id")[:SAMPLE]
+    players = {*sample.values_list("player_id", flat=True), *(player for top in tops.values() for player in top)}
+    changes = [change for some in expected(mode, slot.shard, now, players=sorted(players)) for change in some]
+    found = Counter({f"{change.window} {change.scope}": _wrong(slot, change) for change in changes})
+    for window, top in tops.items():
+        listed = [change.put for change in changes if (change.window, change.scope) == (window, "global")]
+        found[f"{window} global"] += len(top - {player for put in listed for _, player in put})
     findings.entries += sum(len(change.put) for change in changes)
-    return _note(findings, mode, shard, found)
+    return found
+
+
+def _top(slot: Slot, window: str) -> set[int]:
+    (answer,) = store.read("range", [slot], window, "global", 0, TOP - 1)
+    return {player for player, _ in store.entries(answer.rest[0])}
 
 
 def _note(findings: Findings, mode: Mode, shard: int, found: Counter[str]) -> bool:

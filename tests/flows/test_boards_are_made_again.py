@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.management import call_command
+from django.db import OperationalError
 from django.utils import timezone
 
 from config import valkey
-from leaderboards import keys
+from leaderboards import keys, standings
 from leaderboards.boards import store
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.drain import streams_sweep
@@ -196,16 +197,24 @@ def test_what_valkey_loses_heals_without_a_command(solo: Mode, harm: Any) -> Non
         assert store.check(Slot(solo.pk, stream.shard, solo.generation)) == stream.seq
 
 
-def test_a_stream_that_cannot_be_stamped_does_not_stop_the_others(solo: Mode) -> None:
-    first = make_mode(make_game("first"), "duel")
-    submit(first, "q-1", 1, START, 1)
-    Outbox.objects.filter(mode=first).update(payload=b"not a payload")
-    Outbox.objects.filter(mode=first).update(mode=solo, shard=0)
-    second = make_mode(make_game("second"), "duel")
-    submit(second, "q-2", 1, START, 2)
+def test_a_stream_that_fails_does_not_stop_the_others(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = standings.tell
+
+    def failing(*, mode: Mode, **rest: Any) -> Any:
+        if mode.pk == solo.pk:
+            raise OperationalError("the disk is full")
+        return real(mode=mode, **rest)
+
+    monkeypatch.setattr(standings, "tell", failing)
+    submit(solo, "p-0", 500, START, 100)
+    other = make_mode(make_game("other"), "duel")
+    submit(other, "q-2", 1, START, 2)
     streams_sweep(now=timezone.now())
-    assert _listed(second) == ["q-2"]
+    assert _listed(other) == ["q-2"]
     assert Outbox.objects.count() == 1, "what failed is still there"
+    monkeypatch.undo()
+    streams_sweep(now=timezone.now())
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
 
 
 def test_a_dropped_board_heals_once_a_reader_has_rung(solo: Mode) -> None:

@@ -165,7 +165,7 @@ class Spine(RuleBasedStateMachine):
             (one.id,) = log.append([row], arrived=log.enter()).values()
             at = int(one.at.timestamp()) * 1_000_000
             pending = ScoreRow(one.player, score, at, one.id, every, levels)
-            outbox.add_scores(self.mode.pk, self.mode.shards, [pending])
+            outbox.add_scores(self.mode.pk, self.mode.shards, [pending], arrived=0)
         finally:
             connections["default"] = own
 

@@ -7,7 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.errors import DomainError
+from leaderboards.drain import stream_drain
 from leaderboards.models import Mode, Standing
+from leaderboards.services.corrections import standings_retell
 from leaderboards.services.rebuilding import mode_rebuild, mode_tidy
 
 GRACE = 2.0  # seconds that readers on their way still find the boards they began with
@@ -21,12 +23,21 @@ class Command(BaseCommand):
         parser.add_argument("--mode", help="only this mode's")
         parser.add_argument("--window", help="the mode's boards change together, so all its windows are made again")
 
+        parser.add_argument(
+            "--from-log", action="store_true", help="count every attempt of the log anew first: slower, and sure"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         asked = {"game__slug": options["game"], "slug": options["mode"]}
         found = Mode.objects.select_related("game").filter(**{name: value for name, value in asked.items() if value})
         if not found and (options["game"] or options["mode"]):
             raise CommandError("There is no such mode.")
         for mode in found.filter(first_score_at__isnull=False):
+            if options["from_log"]:
+                told = standings_retell(mode=mode)
+                self.stdout.write(f"{mode.game.slug}/{mode.slug}: {told:,} players are being told anew from the log.")
+                for shard in range(mode.shards):
+                    stream_drain(mode_id=mode.pk, shard=shard, now=timezone.now())
             self._rebuild(mode)
         self.stdout.write("Done.")
 

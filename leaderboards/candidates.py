@@ -1,0 +1,157 @@
+"""What a submission says, as it would be logged, and what the mode's own rules say to it. No stores here."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import msgspec
+from msgspec import UNSET
+
+from config.errors import DomainError, InvalidRequest
+from leaderboards.errors import ModeInactive, ScoreOutOfBounds, TimeOutOfRange, WindowClosed
+from leaderboards.log import State
+from leaderboards.models import Mode
+from leaderboards.rules import encoding, windows
+from leaderboards.rules.mode import DIMENSION_VALUE, PLAYERS_OWN, ModeRules
+from leaderboards.wire_scores import ClientInfo, Submission
+from players import tokens
+from players.access import Caller, Kind
+from players.names import check_player_id
+
+LARGEST_METADATA = 2048
+FUTURE = timedelta(seconds=5)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One submission, read. The score is scaled; `windows` has a bit for each kind that it counts in."""
+
+    mode: Mode
+    player_id: str
+    attempt_id: UUID
+    score: int
+    achieved_at: datetime
+    timed: bool  # whether the caller said when; else a repetition has another time by nature
+    dimensions: dict[str, str]
+    metadata: str | None
+    client: ClientInfo | None
+    token: str | None
+    windows: int = 0
+    state: State = State.ACCEPTED
+    reasons: list[str] = field(default_factory=list)
+    taken: bool = False  # by an earlier item of the same batch
+
+    @property
+    def values(self) -> list[tuple[int, str, str]]:
+        """(mode, dimension, value) of those that make boards of their own."""
+        return [(self.mode.pk, name, value) for name, value in self.dimensions.items()]
+
+
+def candidate_of(mode: Mode, sent: Submission, caller: Caller, arrived: datetime) -> Candidate:
+    """What it says, or the DomainError that it is."""
+    rules = mode.rules
+    timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
+    try:
+        score = encoding.scale(sent.score, rules.decimals)
+    except ValueError as error:
+        raise ScoreOutOfBounds(str(error)) from None
+    return Candidate(
+        mode=mode,
+        player_id=_player_id(sent, caller),
+        attempt_id=_attempt_id(sent),
+        score=score,
+        achieved_at=sent.achieved_at.astimezone(UTC) if timed and sent.achieved_at is not UNSET else arrived,
+        timed=timed,
+        dimensions=_dimensions(rules, sent.dimensions),
+        metadata=_metadata(sent),
+        client=None if sent.client is UNSET else sent.client,
+        token=None if sent.attempt_token is UNSET else sent.attempt_token,
+    )
+
+
+def place_in_windows(one: Candidate, arrived: datetime) -> DomainError | None:
+    """Sets the windows it counts in; or why the mode does not take it, now or at all."""
+    rules = one.mode.rules
+    try:
+        if not one.mode.active:
+            raise ModeInactive(f"{one.mode.slug} takes no scores any more.")
+        _check_bounds(rules, one.score, one.dimensions)
+        one.windows = _windows(rules, one.achieved_at, arrived)
+    except DomainError as error:
+        return error
+    return None
+
+
+def _attempt_id(sent: Submission) -> UUID:
+    if sent.attempt_id is not UNSET:
+        return sent.attempt_id
+    named = None if sent.attempt_token is UNSET else tokens.attempt_named(sent.attempt_token)
+    return named or uuid4()
+
+
+def _player_id(sent: Submission, caller: Caller) -> str:
+    given = None if sent.player_id is UNSET else sent.player_id
+    if caller.kind is Kind.PLAYER and caller.player_id is not None:
+        if given not in (None, caller.player_id):
+            raise InvalidRequest("A player token submits for its own player only.", errors={"player_id": ["not yours"]})
+        return caller.player_id
+    try:
+        return check_player_id(given or "")
+    except ValueError as error:
+        raise InvalidRequest(f"player_id: {error}", errors={"player_id": [str(error)]}) from None
+
+
+def _check_bounds(rules: ModeRules, score: int, dimensions: Mapping[str, str]) -> None:
+    sides = [(rules.min_score, rules.max_score)]
+    found = (rules.bounds.get(f"{name}:{value}") for name, value in dimensions.items())
+    sides += [(bounds.low, bounds.high) for bounds in found if bounds]
+    for low, high in sides:
+        if (low is not None and score < low) or (high is not None and score > high):
+            raise ScoreOutOfBounds(
+                f"The score is outside {encoding.unscale(low or 0, rules.decimals)}"
+                f" to {encoding.unscale(high or 0, rules.decimals)}."
+            )
+
+
+def _windows(rules: ModeRules, achieved: datetime, arrived: datetime) -> int:
+    if achieved > arrived + FUTURE:
+        raise TimeOutOfRange("achieved_at lies in the future.")
+    zone, grace = windows.timezone_named(rules.timezone), timedelta(seconds=rules.grace_seconds)
+    mask = 0
+    for bit, kind in enumerate(windows.KINDS):
+        if kind not in rules.windows:
+            continue
+        try:
+            ends = windows.window_at(kind, achieved, zone).ends_at
+        except (ValueError, OverflowError):
+            raise TimeOutOfRange("achieved_at is not a time that windows know.") from None
+        if ends is None or arrived < ends + grace:
+            mask |= 1 << bit
+    if not mask:
+        raise WindowClosed("Every window that the score was achieved in has closed.")
+    return mask
+
+
+def _dimensions(rules: ModeRules, given: Mapping[str, str]) -> dict[str, str]:
+    for name, value in given.items():
+        if name in PLAYERS_OWN:
+            raise InvalidRequest(f"dimensions.{name}: is the player's, not the submission's.")
+        if name not in rules.dimensions:
+            raise InvalidRequest(f"dimensions.{name}: the mode declares no such dimension.")
+        if not DIMENSION_VALUE.fullmatch(value):
+            raise InvalidRequest(f"dimensions.{name}: 1 to 64 of A–Z, a–z, 0–9, '.', '_' and '-'.")
+    return dict(sorted(given.items()))
+
+
+def _metadata(sent: Submission) -> str | None:
+    if sent.metadata is UNSET:
+        return None
+    if len(sent.metadata) > LARGEST_METADATA:
+        raise InvalidRequest("metadata: 2 KiB at most.", errors={"metadata": ["too large"]})
+    try:
+        # decoded and written anew: a number that PostgreSQL could not hold is refused here
+        return json.dumps(msgspec.json.decode(sent.metadata), allow_nan=False, ensure_ascii=False)
+    except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
+        raise InvalidRequest("metadata: is not plain JSON.", errors={"metadata": ["not plain JSON"]}) from None

@@ -1,0 +1,68 @@
+"""Batches that could not be applied, tried again: never as they were, always told anew from the log.
+
+Meanwhile a correction may have counted their scores; what is told anew is right however often it is told.
+"""
+
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Power
+
+from config.errors import DomainError
+from leaderboards import outbox
+from leaderboards.models import Outbox, SetAside
+from leaderboards.outbox import decode_players, decode_scores
+
+log = structlog.get_logger(__name__)
+TRIES = 5  # by itself; then a person decides
+_FIRST_WAIT = timedelta(seconds=5)
+_PARTS = 10  # a batch comes back in parts, so that in the end only what is bad is left
+
+
+class BatchUnreadable(DomainError):
+    code, status, title = "batch_unreadable", 409, "Batch unreadable"
+
+
+def batch_retry(*, batch: SetAside) -> None:
+    with transaction.atomic():
+        found = SetAside.objects.select_for_update(skip_locked=True).filter(pk=batch.pk).select_related("mode").first()
+        if found is None:
+            return  # somebody else's by now
+        players = _players(found)
+        kind = Outbox.Kind.PLACED if found.kind == Outbox.Kind.PLACED else Outbox.Kind.RETOLD
+        each = -(-len(players) // _PARTS) or 1
+        for first in range(0, len(players), each):
+            part = players[first : first + each]
+            outbox.add_correction(found.mode_id, found.mode.shards, kind, part, tries=found.tries)
+        found.delete()
+        stream = found.mode_id, found.shard
+        transaction.on_commit(lambda: outbox.ring([stream]))
+
+
+def batches_retry_due(*, now: datetime) -> int:
+    """Those whose time has come, each a few times and ever later; how many."""
+    waits = Value(_FIRST_WAIT) * Power(2, F("tries"))
+    due = SetAside.objects.filter(tries__lt=TRIES, set_aside_at__lt=Value(now) - waits)
+    retried = 0
+    for batch in due.order_by("pk")[:100]:
+        try:
+            batch_retry(batch=batch)
+            retried += 1
+        except BatchUnreadable as error:
+            SetAside.objects.filter(pk=batch.pk).update(tries=TRIES)
+            log.error("batch_unreadable", batch=batch.pk, mode=batch.mode_id, detail=error.detail)  # noqa: TRY400
+    return retried
+
+
+def _players(batch: SetAside) -> list[int]:
+    payload = bytes(batch.payload)
+    try:
+        if batch.kind == Outbox.Kind.SCORES:
+            return sorted({row.player for row in decode_scores(payload).rows})
+        return sorted(set(decode_players(payload).players))
+    except ValueError:  # msgspec's are
+        raise BatchUnreadable(
+            f"What was set aside cannot be read. `rebuild_boards --mode {batch.mode.slug} --from-log` counts it again."
+        ) from None
