@@ -63,6 +63,20 @@ class Rung:
         pid: int = json.loads((self.folder / "run" / f"{name}.pid.json").read_text())["pid"]
         return pid
 
+    def manage(self, *arguments: str) -> str:
+        """What a `manage.py` command prints, run beside it."""
+        env = {name: value for name, value in os.environ.items() if name not in SERVERS_OF_OTHERS}
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=PROJECT_ROOT,
+            env=env | {"RUNG_HOME": str(self.folder)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stdout
+
     def database(self) -> "psycopg.Connection[tuple[Any, ...]]":
         return psycopg.connect(Home(self.folder).server_url("database_url") or "")
 
