@@ -58,16 +58,16 @@ def main() -> None:
     arguments.add_argument("--quick", action="store_true", help="under a minute")
     options = arguments.parse_args()
     found = _run(seconds=4 if options.quick else 12, clients=32)
-    print(f"{'what':<20}{'per s':>10}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}{'of hello':>10}{'failed':>8}")  # noqa: T201
+    print(f"{'what':<20}{'per s':>10}{'p50 ms':>10}{'p95 ms':>10}{'p99 ms':>10}{'of hello':>10}{'failed':>8}")
     result: dict[str, object] = {}
     for name, one in found.items():
         ratio = one.requests_per_second / found["hello"].requests_per_second
-        print(  # noqa: T201
+        print(
             f"{name:<20}{one.requests_per_second:>10,.0f}{one.p50_ms:>10}{one.p95_ms:>10}{one.p99_ms:>10}"
             f"{ratio:>10.3f}{one.failures:>8}"
         )
         result[name] = {field: getattr(one, field) for field in Measured.__slots__} | {"of_hello": round(ratio, 4)}
-    print(json.dumps(result))  # noqa: T201
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

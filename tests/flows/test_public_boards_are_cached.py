@@ -1,6 +1,7 @@
 """Boards of public games go through shared caches; what a token asked for never does."""
 
 import gzip
+from uuid import UUID
 
 import httpx
 import pytest
@@ -86,12 +87,18 @@ def test_metadata_comes_with_the_entries_it_counts_for(api: ApiClient, solo: Mod
     _send(api, solo, "p-1", 9, metadata={"loadout": "bow"}, dimensions={"level": "7"})
     _send(api, solo, "p-1", 8, metadata={"loadout": "worse"}, dimensions={"level": "8"})
     _send(api, solo, "p-2", 3)
+    both = [
+        {"mode": "solo", "player_id": "p-3", "score": score, "metadata": {"of": score}, "attempt_id": str(UUID(int=n))}
+        for n, score in ((1, 2), (2, 1))
+    ]
+    api("POST", "/v1/games/arena/scores", credential=make_key(solo.game), json={"scores": both})
+    drain(solo)
 
     def shown(address: str) -> list[object]:
         return [entry["metadata"] for entry in api.get(address).json()["entries"]]
 
-    assert shown(f"{BOARD}?include=metadata") == [{"loadout": "bow"}, None]
+    assert shown(f"{BOARD}?include=metadata") == [{"loadout": "bow"}, None, {"of": 2}]
     assert shown(f"{BOARD}?include=metadata&scope=level:8") == [{"loadout": "worse"}]
-    assert shown(f"{SOLO}/leaderboards/daily?include=metadata") == [{"loadout": "bow"}, None]
+    assert shown(f"{SOLO}/leaderboards/daily?include=metadata") == [{"loadout": "bow"}, None, {"of": 2}]
     assert "metadata" not in api.get(BOARD).json()["entries"][0]
     assert api.get(f"{BOARD}?include=everything").status_code == 400
