@@ -1,7 +1,7 @@
 """`python -m bench.idempotency`: one attempt once, over days: a key table against looking into the last two of the log.
 
-The same rows into the same columns, in batches of 1,000 with every tenth sent before, by one connection, fsync on; the two
-ways in turn, so that what the machine does meanwhile meets both.
+The same rows into the same columns, in batches of 1,000 with every tenth sent before, by one connection, fsync on; the
+two ways in turn, so that what the machine does meanwhile meets both.
 """
 
 import tempfile
