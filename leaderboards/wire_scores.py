@@ -1,12 +1,11 @@
 """What comes in and goes out about scores: the contract, once."""
 
-from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from config.wire import Incoming, Instant, Outgoing, described_as
+from config.wire import Incoming, Instant, Outgoing
 from leaderboards.rules.mode import Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
@@ -129,7 +128,6 @@ ScopeName = Annotated[
 
 
 CursorText = Annotated[str, Meta(max_length=500, description="As it was given out; for the same board and window")]
-Bound = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
 
 
 class Lookup(Incoming):
@@ -147,8 +145,8 @@ class BoardQuery(Incoming):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     cursor: CursorText | None = None
-    min_score: Bound | None = None
-    max_score: Bound | None = None
+    min_score: ScoreIn | None = None
+    max_score: ScoreIn | None = None
 
 
 class ScopeQuery(Incoming):
