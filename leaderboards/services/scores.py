@@ -147,7 +147,7 @@ def _candidate(item: Item, caller: Caller, arrived: datetime) -> _Candidate:
         raise ModeInactive(f"{mode.slug} takes no scores any more.")
     rules = mode.rules
     timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
-    achieved = sent.achieved_at.astimezone(UTC) if timed and sent.achieved_at is not UNSET else arrived
+    achieved = _utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else arrived
     dimensions = _dimensions(rules, sent.dimensions)
     return _Candidate(
         mode=mode,
@@ -190,6 +190,13 @@ def _score(rules: ModeRules, sent: Submission, dimensions: Mapping[str, str]) ->
                 f" to {encoding.unscale(high or 0, rules.decimals)}."
             )
     return score
+
+
+def _utc(achieved: datetime) -> datetime:
+    try:
+        return achieved.astimezone(UTC)
+    except OverflowError:  # its offset leads out of the years 1 to 9999
+        raise TimeOutOfRange("achieved_at is not a time that windows know.") from None
 
 
 def _windows(rules: ModeRules, achieved: datetime, arrived: datetime) -> int:
