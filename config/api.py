@@ -47,12 +47,12 @@ class ApiView(APIView):
     content_negotiation_class = JsonOnly
     http_method_names = ["get", "head", "post", "put", "delete"]
 
-    def body(self, to: type[T]) -> T:
+    def body(self, to: type[T], *, in_parts: bool = False) -> T:
         """The request's body as a wire type."""
         if self.media_type != "application/json":
             named = self.media_type or "a body without a Content-Type"
             raise UnsupportedMediaType(f"Send application/json, not {named}.")
-        return wire.decode(self.content(), to)
+        return wire.decode(self.content(), to, in_parts=in_parts)
 
     @property
     def media_type(self) -> str:
