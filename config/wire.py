@@ -20,6 +20,7 @@ _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_LONGEST = 200  # characters of what was sent, in an answer
 _registered: list[type] = []
 _INSTEAD = "instead"  # msgspec describes a Decimal as a string, whatever it is told; this says what to put there
 
@@ -155,11 +156,17 @@ def _holds_nul(value: object) -> bool:
     return isinstance(value, str) and "\0" in value
 
 
+def _short(text: str) -> str:
+    """Names that a caller chose are repeated, but not at any length."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 def _refusal(error: msgspec.ValidationError) -> InvalidRequest:
     message = str(error)
     at = _AT.search(message)
     path = at["path"] if at else ""
     message = _AT.sub("", message)
     named = _UNKNOWN.search(message) or _ABSENT.search(message)
-    field = ".".join(part for part in (path, named["field"] if named else "") if part)
+    field = _short(".".join(part for part in (path, named["field"] if named else "") if part))
+    message = _short(message)
     return InvalidRequest(f"{message}." if not field else f"{field}: {message}.", errors={field or "body": [message]})

@@ -224,7 +224,7 @@ def _dimensions(rules: ModeRules, given: Mapping[str, str]) -> dict[str, str]:
         if name in PLAYERS_OWN:
             raise InvalidRequest(f"dimensions.{name}: is the player's, not the submission's.")
         if name not in rules.dimensions:
-            raise InvalidRequest(f"dimensions.{name}: the mode declares no such dimension.")
+            raise InvalidRequest(f"dimensions.{name[:64]}: the mode declares no such dimension.")
         if not DIMENSION_VALUE.fullmatch(value):
             raise InvalidRequest(f"dimensions.{name}: 1 to 64 of A–Z, a–z, 0–9, '.', '_' and '-'.")
     return dict(sorted(given.items()))
