@@ -95,9 +95,10 @@ def scores_submit(
     """
     arrived = now()
     judged = [item if isinstance(item, DomainError) else _judged(item, caller, arrived) for item in items]
+    judged = _bounded(judged, dimension_values.refused)  # before anybody is registered
     good = [found for found in judged if isinstance(found, _Candidate)]
     players = players_register(game=game, player_ids={found.player_id for found in good}, at=arrived) if good else {}
-    judged = _bounded(_unbanned(judged, players, arrived))
+    judged = _bounded(_unbanned(judged, players, arrived), dimension_values.take)
     good = [found for found in judged if isinstance(found, _Candidate)]
     if look and good:
         look(players)
@@ -120,10 +121,10 @@ def _unbanned(found: Sequence[_Judged], players: Mapping[str, int], arrived: dat
     ]
 
 
-def _bounded(found: Sequence[_Judged]) -> list[_Judged]:
+def _bounded(found: Sequence[_Judged], without_room: Callable[..., set[dimension_values.Value]]) -> list[_Judged]:
     """Without those whose dimensions would take more values than their mode allows."""
     good = [one for one in found if isinstance(one, _Candidate)]
-    refused = dimension_values.refused(
+    refused = without_room(
         (value for one in good for value in one.values), {one.mode.pk: one.mode.dimension_values for one in good}
     )
     return [
