@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
+from leaderboards.keys import Lock
+
 Value = tuple[int, str, str]  # mode, dimension, value
-_LOCK = 7302
 _known: set[Value] = set()  # taken ones stay taken; as many as the modes' rules allow
 
 
@@ -24,7 +25,7 @@ def take(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s, (m %% 2147483647)::int) FROM unnest(%s::bigint[]) AS m",
-            [_LOCK, sorted({value[0] for value in unknown})],
+            [Lock.DIMENSION_VALUES, sorted({value[0] for value in unknown})],
         )
         new = _fitting(unknown, most)
         cursor.execute(

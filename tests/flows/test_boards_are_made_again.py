@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from config import valkey
+from config.wire import Exact
 from leaderboards import keys
 from leaderboards.boards import store
 from leaderboards.boards.store import NotBuilt, Slot
@@ -19,8 +21,11 @@ from leaderboards.models import Mode, Outbox, Stamp, Standing, Stream
 from leaderboards.services import rebuilding, reconciling
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
+from leaderboards.services.scores import Item, Outcome, scores_submit
+from leaderboards.wire_scores import Submission
+from players.access import Caller, Kind
 from players.models import Player
-from tests.factories import make_game, make_mode
+from tests.factories import make_game, make_mode, record_of
 from tests.leaderboards.spine import drain
 from tests.leaderboards.test_spine import board, submit
 
@@ -150,6 +155,18 @@ def test_two_rebuilds_of_one_mode_do_not_meet(solo: Mode) -> None:
     with rebuilding._alone(solo), pytest.raises(RebuildUnderWay):  # noqa: SLF001
         mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
     mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+
+
+def test_a_new_value_of_a_dimension_does_not_wait_for_a_rebuild(solo: Mode) -> None:
+    Mode.objects.update(dimensions=["level"])
+    solo.refresh_from_db()
+    sent = Submission(player_id="p-0", score=Exact(1), dimensions={"level": "7"})
+    caller = Caller(Kind.KEY, game="arena")
+    with rebuilding._alone(solo), connection.cursor() as cursor:  # noqa: SLF001
+        cursor.execute("SET lock_timeout = '2s'")
+        (outcome,) = scores_submit(game=record_of(solo.game), caller=caller, items=[Item(solo, sent)])
+        cursor.execute("RESET lock_timeout")
+    assert isinstance(outcome, Outcome)
 
 
 def test_a_slot_emptied_while_it_is_filled_is_not_taken_for_whole(solo: Mode) -> None:
