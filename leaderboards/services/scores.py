@@ -1,7 +1,7 @@
 """Submitting scores: one core that takes a batch. Judge, log in one commit, ring."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -35,6 +35,7 @@ from players.names import check_player_id
 from players.services import players_register
 
 LARGEST_METADATA = 2048
+DEEPEST_METADATA = 100
 FUTURE = timedelta(seconds=5)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 5
@@ -237,10 +238,27 @@ def _metadata(sent: Submission) -> str | None:
     if len(sent.metadata) > LARGEST_METADATA:
         raise InvalidRequest("metadata: 2 KiB at most.", errors={"metadata": ["too large"]})
     try:
-        # decoded and written anew: a number that PostgreSQL could not hold is refused here
-        return json.dumps(msgspec.json.decode(sent.metadata), allow_nan=False, ensure_ascii=False)
+        found = msgspec.json.decode(sent.metadata)
+        if _is_deeper(found, DEEPEST_METADATA):
+            raise InvalidRequest("metadata: is nested too deeply.", errors={"metadata": ["nested too deeply"]})
+        # written anew: a number that PostgreSQL could not hold is refused here
+        return json.dumps(found, allow_nan=False, ensure_ascii=False)
     except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
         raise InvalidRequest("metadata: is not plain JSON.", errors={"metadata": ["not plain JSON"]}) from None
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whoever reads it has less of the stack left, it may be, than who wrote it."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [part for one in layer for part in _parts(one)]
+    return any(isinstance(one, dict | list) for one in layer)
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 _Results = dict[Key, tuple[Logged, bool]]
