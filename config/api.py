@@ -52,13 +52,22 @@ class ApiView(APIView):
     content_negotiation_class = JsonOnly
     http_method_names = ["get", "head", "post", "put", "delete"]
 
-    def body(self, to: type[T]) -> T:
+    def body(self, to: type[T], *, in_parts: bool = False) -> T:
         """The request's body as a wire type."""
-        request = self.request._request  # noqa: SLF001 - DRF's stream misses a body sent in chunks
-        media_type = (request.content_type or "").lower()
-        if media_type != "application/json":
-            raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
-        return wire.decode(request.body, to)
+        if self.media_type != "application/json":
+            named = self.media_type or "a body without a Content-Type"
+            raise UnsupportedMediaType(f"Send application/json, not {named}.")
+        return wire.decode(self.content(), to, in_parts=in_parts)
+
+    @property
+    def media_type(self) -> str:
+        return (self.request._request.content_type or "").lower()  # noqa: SLF001 - as in `content`
+
+    def content(self) -> bytes:
+        """The request's body as it was sent: what is small may be without end once it is unpacked."""
+        if self.request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+            raise UnsupportedMediaType("Send the body as it is: no Content-Encoding is taken.")
+        return self.request._request.body  # noqa: SLF001 - DRF's stream misses a body sent in chunks
 
     def query(self, to: type[S]) -> S:
         """The query's parameters that the type knows; others are ignored."""

@@ -2,7 +2,8 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -10,16 +11,24 @@ from config.errors import InvalidRequest
 
 T = TypeVar("T")
 
+NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _AT = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
 _UNKNOWN = re.compile(r"unknown field `(?P<field>[^`]*)`")
 _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_LONGEST = 200  # characters of what was sent, in an answer
 _registered: list[type] = []
 _INSTEAD = "instead"  # msgspec describes a Decimal as a string, whatever it is told; this says what to put there
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Exact(Decimal):
+    """A number as it was written, in JSON or in a string like `NUMBER`; Decimal itself would read "1_000" and " ٥ "."""
 
 
 class Incoming(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -43,12 +52,12 @@ class Problem(Outgoing, omit_defaults=True):
     retry_after: int | None = None
 
 
-def decode(body: bytes, to: type[T]) -> T:
-    """`body` as `to`, or InvalidRequest naming the field."""
-    if _NUL.search(body):
+def decode(body: bytes, to: type[T], *, in_parts: bool = False) -> T:
+    """`body` as `to`, or InvalidRequest naming the field. `in_parts`: all in it is `Raw`, and each will be decoded."""
+    if not in_parts and _NUL.search(body):
         raise InvalidRequest("The body contains the character U+0000, which is not allowed anywhere.")
     try:
-        return msgspec.json.decode(body, type=to)
+        return _decoder(to).decode(body)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
     except msgspec.DecodeError as error:
@@ -64,7 +73,7 @@ def convert(value: object, to: type[T], *, strict: bool = True) -> T:
     if _holds_nul(value):
         raise InvalidRequest("The character U+0000 is not allowed anywhere.")
     try:
-        return msgspec.convert(value, to, strict=strict)
+        return msgspec.convert(value, to, strict=strict, dec_hook=_own)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
 
@@ -88,14 +97,15 @@ def described_as(**schema: Any) -> dict[str, Any]:
 def schemas() -> dict[str, Any]:
     """The JSON schemas of every wire type that a view refers to."""
     _, components = msgspec.json.schema_components(
-        _registered, ref_template="#/components/schemas/{name}", schema_hook=_no_schema
+        _registered, ref_template="#/components/schemas/{name}", schema_hook=_own_schema
     )
     return {name: _replaced(schema) for name, schema in components.items()}
 
 
 def schema_of(wire_type: Any) -> dict[str, Any]:
     """The JSON schema of one small type, to be written out where it is used."""
-    return {name: part for name, part in msgspec.json.schema(wire_type).items() if name != "$defs"}
+    schema: dict[str, Any] = _replaced(msgspec.json.schema(wire_type, schema_hook=_own_schema))
+    return {name: part for name, part in schema.items() if name != "$defs"}
 
 
 def _replaced(schema: Any) -> Any:
@@ -108,7 +118,33 @@ def _replaced(schema: Any) -> Any:
     return {name: _replaced(part) for name, part in schema.items()}
 
 
-def _no_schema(wire_type: type) -> dict[str, Any]:
+def _decoder(to: type[T]) -> msgspec.json.Decoder[T]:
+    if to not in _decoders:
+        _decoders[to] = msgspec.json.Decoder(to, dec_hook=_own, float_hook=_exact)
+    return _decoders[to]
+
+
+def _own(to: type, value: object) -> object:
+    """A value for a type that msgspec does not know."""
+    if to is not Exact:
+        raise NotImplementedError(f"{to} cannot be read")
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        raise TypeError("Expected a number, or a string that is one")
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        raise ValueError("Expected a number, but the string is none")
+    return _exact(value)
+
+
+def _exact(number: int | Decimal | str) -> Exact:
+    try:
+        return Exact(number)
+    except InvalidOperation:
+        raise ValueError("The exponent is larger than any number needs") from None
+
+
+def _own_schema(wire_type: type) -> dict[str, Any]:
+    if wire_type is Exact:
+        return {}  # said with `described_as`, where it is used
     raise NotImplementedError(f"{wire_type} has no JSON schema")
 
 
@@ -120,11 +156,17 @@ def _holds_nul(value: object) -> bool:
     return isinstance(value, str) and "\0" in value
 
 
+def _short(text: str) -> str:
+    """Names that a caller chose are repeated, but not at any length."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 def _refusal(error: msgspec.ValidationError) -> InvalidRequest:
     message = str(error)
     at = _AT.search(message)
     path = at["path"] if at else ""
     message = _AT.sub("", message)
     named = _UNKNOWN.search(message) or _ABSENT.search(message)
-    field = ".".join(part for part in (path, named["field"] if named else "") if part)
+    field = _short(".".join(part for part in (path, named["field"] if named else "") if part))
+    message = _short(message)
     return InvalidRequest(f"{message}." if not field else f"{field}: {message}.", errors={field or "body": [message]})

@@ -1,7 +1,7 @@
 """What a submission says, as it would be logged, and what the mode's own rules say to it. No stores here."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -21,6 +21,7 @@ from players.access import Caller, Kind
 from players.names import check_player_id
 
 LARGEST_METADATA = 2048
+DEEPEST_METADATA = 100
 FUTURE = timedelta(seconds=5)
 
 
@@ -62,7 +63,7 @@ def candidate_of(mode: Mode, sent: Submission, caller: Caller, arrived: datetime
         player_id=_player_id(sent, caller),
         attempt_id=_attempt_id(sent),
         score=score,
-        achieved_at=sent.achieved_at.astimezone(UTC) if timed and sent.achieved_at is not UNSET else arrived,
+        achieved_at=_utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else arrived,
         timed=timed,
         dimensions=_dimensions(rules, sent.dimensions),
         metadata=_metadata(sent),
@@ -115,6 +116,13 @@ def _check_bounds(rules: ModeRules, score: int, dimensions: Mapping[str, str]) -
             )
 
 
+def _utc(achieved: datetime) -> datetime:
+    try:
+        return achieved.astimezone(UTC)
+    except OverflowError:  # its offset leads out of the years 1 to 9999
+        raise TimeOutOfRange("achieved_at is not a time that windows know.") from None
+
+
 def _windows(rules: ModeRules, achieved: datetime, arrived: datetime) -> int:
     if achieved > arrived + FUTURE:
         raise TimeOutOfRange("achieved_at lies in the future.")
@@ -139,7 +147,7 @@ def _dimensions(rules: ModeRules, given: Mapping[str, str]) -> dict[str, str]:
         if name in PLAYERS_OWN:
             raise InvalidRequest(f"dimensions.{name}: is the player's, not the submission's.")
         if name not in rules.dimensions:
-            raise InvalidRequest(f"dimensions.{name}: the mode declares no such dimension.")
+            raise InvalidRequest(f"dimensions.{name[:64]}: the mode declares no such dimension.")
         if not DIMENSION_VALUE.fullmatch(value):
             raise InvalidRequest(f"dimensions.{name}: 1 to 64 of A–Z, a–z, 0–9, '.', '_' and '-'.")
     return dict(sorted(given.items()))
@@ -151,7 +159,24 @@ def _metadata(sent: Submission) -> str | None:
     if len(sent.metadata) > LARGEST_METADATA:
         raise InvalidRequest("metadata: 2 KiB at most.", errors={"metadata": ["too large"]})
     try:
-        # decoded and written anew: a number that PostgreSQL could not hold is refused here
-        return json.dumps(msgspec.json.decode(sent.metadata), allow_nan=False, ensure_ascii=False)
+        found = msgspec.json.decode(sent.metadata)
+        if _is_deeper(found, DEEPEST_METADATA):
+            raise InvalidRequest("metadata: is nested too deeply.", errors={"metadata": ["nested too deeply"]})
+        # written anew: a number that PostgreSQL could not hold is refused here
+        return json.dumps(found, allow_nan=False, ensure_ascii=False)
     except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
         raise InvalidRequest("metadata: is not plain JSON.", errors={"metadata": ["not plain JSON"]}) from None
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whoever reads it has less of the stack left, it may be, than who wrote it."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [part for one in layer for part in _parts(one)]
+    return any(isinstance(one, dict | list) for one in layer)
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

@@ -1,40 +1,49 @@
 """The values that submitted dimensions have taken: each makes boards of its own, so a mode bounds their number."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
+from leaderboards.keys import Lock
+
 Value = tuple[int, str, str]  # mode, dimension, value
-_LOCK = 7302
 _known: set[Value] = set()  # taken ones stay taken; as many as the modes' rules allow
 
 
 def refused(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
-    """Those for which there is no room any more; the others are taken from now on. `most`: by mode."""
-    unknown = dict.fromkeys(value for value in asked if value not in _known)
+    """Those for which there is no room, whoever asks. Takes none. `most`: by mode."""
+    unknown = _unknown(asked)
+    taken = _taken(unknown) if unknown else {}
+    return {value for value in unknown if value not in _known and taken.get(value[:2], 0) >= most[value[0]]}
+
+
+def take(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
+    """Those for which there was no room any more; the others are taken from now on."""
+    unknown = _unknown(asked)
     if not unknown:
         return set()
-    new = _fitting(unknown, most)
-    if new:  # looked at once more, alone
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
-            modes = sorted({value[0] for value in new})
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(%s, (m %% 2147483647)::int) FROM unnest(%s::bigint[]) AS m",
-                [_LOCK, modes],
-            )
-            new = _fitting(unknown, most)
-            cursor.execute(
-                "INSERT INTO leaderboards_dimensionvalue (mode_id, name, value)"
-                " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING",
-                [[value[part] for value in new] for part in range(3)],
-            )
-        _known.update(new)
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s, (m %% 2147483647)::int) FROM unnest(%s::bigint[]) AS m",
+            [Lock.DIMENSION_VALUES, sorted({value[0] for value in unknown})],
+        )
+        new = _fitting(unknown, most)
+        cursor.execute(
+            "INSERT INTO leaderboards_dimensionvalue (mode_id, name, value)"
+            " SELECT * FROM unnest(%s::bigint[], %s::text[], %s::text[]) ON CONFLICT DO NOTHING",
+            [[value[part] for value in new] for part in range(3)],
+        )
+    _known.update(new)
     return {value for value in unknown if value not in _known}
 
 
-def _fitting(unknown: Iterable[Value], most: Mapping[int, int]) -> list[Value]:
-    """Those that are not taken yet and for which there is room, in the order asked."""
-    values = list(unknown)
+def _unknown(asked: Iterable[Value]) -> list[Value]:
+    """Each once, in the order asked."""
+    return list(dict.fromkeys(value for value in asked if value not in _known))
+
+
+def _taken(values: Sequence[Value]) -> dict[tuple[int, str], int]:
+    """How many values each dimension of their modes has; those among them are known from now on."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT mode_id, name, value FROM leaderboards_dimensionvalue"
@@ -47,7 +56,12 @@ def _fitting(unknown: Iterable[Value], most: Mapping[int, int]) -> list[Value]:
             "SELECT mode_id, name, count(*) FROM leaderboards_dimensionvalue WHERE mode_id = ANY(%s) GROUP BY 1, 2",
             [sorted({value[0] for value in values})],
         )
-        taken = {(mode, name): count for mode, name, count in cursor.fetchall()}
+        return {(mode, name): count for mode, name, count in cursor.fetchall()}
+
+
+def _fitting(values: Sequence[Value], most: Mapping[int, int]) -> list[Value]:
+    """Those that are not taken yet and for which there is room, in the order asked."""
+    taken = _taken(values)
     fitting = []
     for value in values:
         mode, name, _ = value

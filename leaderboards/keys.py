@@ -1,5 +1,17 @@
 """Every Valkey key, channel group and lock name. All keys of a (mode, shard) share a hash tag, so one slot has them."""
 
+from enum import IntEnum, unique
+
+
+@unique
+class Lock(IntEnum):
+    """PostgreSQL's advisory locks: two acts with the same number would wait for each other."""
+
+    PARTITIONS = 7300
+    DAY = 7301  # by score_attempts_enter(), with the day
+    REBUILD = 7302  # with the mode, as the next
+    DIMENSION_VALUES = 7303
+
 
 def state(mode: int, shard: int, generation: int) -> str:
     return f"{_slot(mode, shard)}:g{generation}:state"

@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 from django.db import connection, transaction
 from psycopg import sql
 
+from leaderboards.keys import Lock
+
 AHEAD = 7  # days
 RECENT = 2  # days before today in which a repeated attempt is looked for: at least 48 hours
-_LOCK = 7300
 
 
 def name(day: date) -> str:
@@ -35,7 +36,7 @@ def make_ahead(today: date) -> list[str]:
 def make(day: date) -> bool:
     """Whether the partition had to be made. Attached, not created in place: that would lock the whole log."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [Lock.PARTITIONS])
         cursor.execute("SET LOCAL lock_timeout = '2s'")
         # asked of the table itself: to_regclass may still remember that an insert found none
         cursor.execute("SELECT EXISTS (SELECT FROM pg_class WHERE relname = %s)", [name(day)])

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from config.wire import Incoming, Instant, Outgoing, described_as
+from config.wire import NUMBER, Exact, Incoming, Instant, Outgoing, described_as
 from leaderboards.rules.encoding import MAX_DECIMALS
 from leaderboards.rules.mode import (
     DIMENSION,
@@ -22,12 +22,12 @@ from leaderboards.rules.mode import (
 from leaderboards.rules.windows import Kind
 from players.names import SLUG
 
-_DECIMAL = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_WRITTEN = {"type": "string", "pattern": f"^{NUMBER.pattern}$"}
 ScoreIn = Annotated[
-    Decimal,
+    Exact,
     Meta(
         description="A number, or a string for exact decimals",
-        extra_json_schema=described_as(anyOf=[{"type": "number"}, {"type": "string", "pattern": _DECIMAL}]),
+        extra_json_schema=described_as(anyOf=[{"type": "number"}, _WRITTEN]),
     ),
 ]
 ScoreOut = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]

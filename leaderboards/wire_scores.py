@@ -1,12 +1,11 @@
 """What comes in and goes out about scores: the contract, once."""
 
-from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
-from config.wire import Incoming, Instant, Outgoing, described_as
+from config.wire import Incoming, Instant, Outgoing
 from leaderboards.rules.mode import Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
@@ -130,7 +129,6 @@ ScopeName = Annotated[
 
 
 CursorText = Annotated[str, Meta(max_length=500, description="As it was given out; for the same board and window")]
-Bound = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
 
 
 class Lookup(Incoming):
@@ -148,8 +146,8 @@ class BoardQuery(Incoming):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     cursor: CursorText | None = None
-    min_score: Bound | None = None
-    max_score: Bound | None = None
+    min_score: ScoreIn | None = None
+    max_score: ScoreIn | None = None
     include: Literal["metadata"] | None = None
 
 

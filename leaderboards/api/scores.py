@@ -80,10 +80,9 @@ class ScoresView(CallerView):
         return self.answer(_batch_state(outcomes), status=202)
 
     def _raw_items(self) -> list[bytes]:
-        request = self.request._request  # noqa: SLF001 - as in ApiView.body
-        if (request.content_type or "").lower() != "application/x-ndjson":
-            return [bytes(raw) for raw in self.body(Batch).scores]
-        lines = [line for line in request.body.split(b"\n") if line.strip()]
+        if self.media_type != "application/x-ndjson":
+            return [bytes(raw) for raw in self.body(Batch, in_parts=True).scores]
+        lines = [line for line in self.content().split(b"\n") if line.strip()]
         if not 1 <= len(lines) <= MOST_ITEMS:
             raise InvalidRequest(f"A batch has 1 to {MOST_ITEMS:,} scores.")
         return lines

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from decimal import Decimal
 
+from config.wire import Exact
 from leaderboards.models import Mode
 from leaderboards.services.scores import Item
 from leaderboards.wire_scores import Submission
@@ -16,8 +16,8 @@ def demo_scores(*, mode: Mode, players: int, now: datetime) -> Iterator[Item]:
         skill = chance.betavariate(2, 5)
         level = str(chance.randint(1, 3))
         if mode.slug == "lap":
-            score, dimensions = Decimal(round(180_000 - 150_000 * skill)) / 1000, {}
+            score, dimensions = Exact(f"{round(180_000 - 150_000 * skill)}e-3"), {}
         else:
-            score, dimensions = Decimal(round(skill * (250_000 if level == "1" else 990_000))), {"level": level}
+            score, dimensions = Exact(round(skill * (250_000 if level == "1" else 990_000))), {"level": level}
         achieved = now - timedelta(seconds=chance.uniform(0, 1800))
         yield Item(mode, Submission(player_id=f"p-{number}", score=score, achieved_at=achieved, dimensions=dimensions))

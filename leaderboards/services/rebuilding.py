@@ -12,11 +12,11 @@ from leaderboards.boards import store
 from leaderboards.boards.rebuild import Progress, generation_fill, silent
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.errors import BoardsUnavailable
+from leaderboards.keys import Lock
 from leaderboards.models import Mode, Stream
 from leaderboards.send import dense_width, slot_send
 
 log = structlog.get_logger(__name__)
-_LOCK = 7302
 _TRIES = 5
 _NEAR = 3  # numbers behind: little enough to send with the streams held
 
@@ -80,7 +80,7 @@ def _alone(mode: Mode) -> Iterator[None]:
     try:
         own.set_autocommit(False)
         with own.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCK, mode.pk])
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [Lock.REBUILD, mode.pk])
             if not cursor.fetchone()[0]:
                 raise RebuildUnderWay(f"The boards of {mode} are being made already.", retry_after=60)
         yield

@@ -120,7 +120,7 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
 def _unbounded(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
     """Those whose dimensions would take more values than their mode allows."""
     most = {batch[n].mode.pk: batch[n].mode.dimension_values for n in good}
-    refused = dimension_values.refused((value for n in good for value in batch[n].values), most)
+    refused = dimension_values.take((value for n in good for value in batch[n].values), most)
     return {
         n: InvalidRequest("dimensions: the mode takes no more values of this dimension.")
         for n in good

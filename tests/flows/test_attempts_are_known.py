@@ -13,11 +13,18 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config.wire import Exact
+from leaderboards import dimension_values
 from leaderboards.models import Mode, Outbox
+from leaderboards.projection import DimensionValue
+from leaderboards.services.scores import Item, Outcome, scores_submit
+from leaderboards.wire_scores import Submission
+from players.access import Caller, Kind
 from players.models import Ban, Player
 from players.scopes import Scope
+from tests.at_once import at_once
 from tests.client import ApiClient, told
-from tests.factories import make_game, make_key, make_mode, make_player, make_token
+from tests.factories import make_game, make_key, make_mode, make_player, make_token, record_of
 from tests.leaderboards.spine import drain
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,6 +71,9 @@ def test_what_became_of_an_attempt(api: ApiClient, solo: Mode, key: str) -> None
 
 
 def test_attempts_are_listed_newest_first_and_paged(api: ApiClient, key: str) -> None:
+    together = [str(uuid4()) for _ in range(5)]  # of one moment, over more than one page
+    scores = [{"mode": "solo", "player_id": "p-1", "score": 1, "attempt_id": attempt} for attempt in together]
+    api("POST", "/v1/games/arena/scores", credential=key, json={"scores": scores})
     sent = [_send(api, key, n).json()["attempt_id"] for n in range(5)]
     _send(api, key, 1, player_id="p-2")
     seen: list[str] = []
@@ -74,7 +84,9 @@ def test_attempts_are_listed_newest_first_and_paged(api: ApiClient, key: str) ->
         if page["next_cursor"] is None:
             break
         cursor = f"&cursor={page['next_cursor']}"
-    assert seen == sent[::-1]
+    assert seen[:5] == sent[::-1]
+    assert sorted(seen[5:]) == sorted(together)
+    assert seen == [one["attempt_id"] for one in api.get(ATTEMPTS, credential=key).json()["attempts"]]
     other = api.get(f"{ATTEMPTS.replace('p-1', 'p-2')}?limit=2{cursor}", credential=key)
     assert told(other) == (400, "invalid_request")
     assert told(api.get(f"{ATTEMPTS}?cursor=garbage", credential=key)) == (400, "invalid_request")
@@ -244,10 +256,26 @@ def test_a_dimension_takes_so_many_values_and_no_more(api: ApiClient, solo: Mode
     assert batch("a", "b", "a") == []
     assert batch("c", "d", "a", "d", "e") == [(1, "invalid_request"), (3, "invalid_request"), (4, "invalid_request")]
     assert told(_send(api, key, 1, dimensions={"level": "f"})) == (400, "invalid_request")
+    dimension_values._known.clear()  # noqa: SLF001 - as in another process
     assert _send(api, key, 1, dimensions={"level": "c"}).status_code == 202
     assert _send(api, key, 1).status_code == 202
     Mode.objects.update(dimension_values=4)
     assert batch("f", "g") == [(1, "invalid_request")]
+
+
+def test_a_dimension_takes_no_more_values_from_many_at_once(solo: Mode) -> None:
+    Mode.objects.update(dimension_values=3)
+    solo.refresh_from_db()
+    game, caller = record_of(solo.game), Caller(Kind.KEY, game="arena")
+    make_player(solo.game, "p-1")
+
+    def submit(number: int) -> bool:
+        sent = Submission(player_id="p-1", score=Exact(1), dimensions={"level": str(number)})
+        (outcome,) = scores_submit(game=game, caller=caller, items=[Item(solo, sent)])
+        return isinstance(outcome, Outcome)
+
+    assert sum(at_once(submit)) == 3
+    assert DimensionValue.objects.count() == 3
 
 
 def test_a_batch_takes_as_many_queries_as_one(api: ApiClient, key: str) -> None:

@@ -1,27 +1,35 @@
 """Boards are thrown away, altered and made again from PostgreSQL, while scores keep arriving: they end up right."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from config import valkey
+from config.wire import Exact
 from leaderboards import keys, standings
 from leaderboards.boards import store
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.drain import streams_sweep
 from leaderboards.management.commands import rebuild_boards
 from leaderboards.models import Mode, Outbox, Stamp, Standing, Stream
+from leaderboards.rules.windows import window_by_id
 from leaderboards.services import rebuilding, reconciling
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
+from leaderboards.services.scores import Item, Outcome, scores_submit
+from leaderboards.stamp import stream_stamp
+from leaderboards.wire_scores import Submission
+from players.access import Caller, Kind
 from players.models import Player
-from tests.factories import make_game, make_mode
+from tests.factories import make_game, make_mode, record_of
 from tests.leaderboards.spine import drain
 from tests.leaderboards.test_spine import board, submit
 
@@ -113,6 +121,40 @@ def test_at_the_switch_the_new_boards_show_all_that_the_old_did(solo: Mode, monk
     assert _listed(solo) == ["p-0", *ALL[:-1]]
 
 
+def test_while_it_switches_nothing_reaches_the_old_boards_alone(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a rank that a reader has seen would be gone with the switch."""
+    real, shown = rebuilding._switch, []  # noqa: SLF001
+
+    def consume() -> None:
+        try:
+            submit(solo, "p-0", 500, START, 100)
+            drain(solo)
+            shown.extend(_listed(solo))
+        finally:
+            connection.close()
+
+    def switch(mode: Mode, generation: int) -> None:
+        send = rebuilding.slot_send
+
+        def and_consume(**sent: Any) -> None:
+            send(**sent)
+            if sent["slot"].shard == mode.shards - 1 and not shown:  # every stream is held by now
+                consumer = threading.Thread(target=consume)
+                consumer.start()
+                consumer.join()
+
+        with monkeypatch.context() as inside:
+            inside.setattr(rebuilding, "slot_send", and_consume)
+            real(mode, generation)
+
+    monkeypatch.setattr(rebuilding, "_switch", switch)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+    assert _listed(solo) == shown == ALL
+    assert all(valkey.cache_get(keys.bell(solo.pk, shard)) for shard in range(solo.shards)), "whoever was sent away"
+    drain(solo)
+    assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
 def test_readers_find_the_old_boards_until_the_new_are_whole(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     real = rebuilding._catch_up  # noqa: SLF001
@@ -151,6 +193,18 @@ def test_two_rebuilds_of_one_mode_do_not_meet(solo: Mode) -> None:
     with rebuilding._alone(solo), pytest.raises(RebuildUnderWay):  # noqa: SLF001
         mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
     mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
+
+
+def test_a_new_value_of_a_dimension_does_not_wait_for_a_rebuild(solo: Mode) -> None:
+    Mode.objects.update(dimensions=["level"])
+    solo.refresh_from_db()
+    sent = Submission(player_id="p-0", score=Exact(1), dimensions={"level": "7"})
+    caller = Caller(Kind.KEY, game="arena")
+    with rebuilding._alone(solo), connection.cursor() as cursor:  # noqa: SLF001
+        cursor.execute("SET lock_timeout = '2s'")
+        (outcome,) = scores_submit(game=record_of(solo.game), caller=caller, items=[Item(solo, sent)])
+        cursor.execute("RESET lock_timeout")
+    assert isinstance(outcome, Outcome)
 
 
 def test_a_slot_emptied_while_it_is_filled_is_not_taken_for_whole(solo: Mode) -> None:
@@ -297,20 +351,36 @@ def test_reconcile_moves_a_player_whom_no_correction_reached(solo: Mode) -> None
 
 
 def test_old_batches_go_once_the_boards_show_them(solo: Mode) -> None:
-    stamps = Stamp.objects.count()
     now = timezone.now()
+    other = make_mode(make_game("other"), "duel")
+    submit(other, "q-1", 1, START, 1)
+    stream_stamp(mode=other, shard=0, now=now)  # but not sent
+    stamps = Stamp.objects.count()
     assert stamps_purge(now=now) == 0
     mark = keys.state(solo.pk, 0, solo.generation)
-    Stamp.objects.filter(shard=0, seq=1).update(seq=7)  # beyond what the boards show
-    assert stamps_purge(now=now + timedelta(days=2)) == stamps - 1
-    assert list(Stamp.objects.values_list("seq", flat=True)) == [7]
+    Stamp.objects.filter(mode=solo, shard=0, seq=1).update(seq=7)  # beyond what the boards show
+    kept = {(solo.pk, 0, 7), (other.pk, 0, 1)}
+    if solo.shards > 1:
+        _server().hset(keys.state(solo.pk, 2, solo.generation), "mark", 0)  # behind the others
+        kept.add((solo.pk, 2, 1))
+    assert stamps_purge(now=now + timedelta(days=2)) == stamps - len(kept)
+    assert set(Stamp.objects.values_list("mode_id", "shard", "seq")) == kept
     assert _server().hget(mark, "mark") == b"1"
 
 
 def test_standings_go_with_their_boards_and_records_stay(solo: Mode) -> None:
     now = timezone.now()
+    day = next(window for window in Standing.objects.values_list("window", flat=True) if window.startswith("daily:"))
+    west = make_mode(solo.game, "west", timezone="America/Los_Angeles")  # where that day ends hours later
+    Mode.objects.update(first_score_at=now)
+    player = Player.objects.all()[0]
+    Standing.objects.create(mode=west, player=player, window=day, scope="", score=1, achieved_at=now, attempt=1)
     assert standings_purge(now=now) == 0
-    assert standings_purge(now=now + timedelta(days=9)) == 20, "the day's"
+    ended = window_by_id(day, ZoneInfo("UTC")).ends_at
+    assert ended is not None
+    assert standings_purge(now=ended + timedelta(days=settings.HOT_DAYS["daily"], hours=1)) == 20, "the day's"
+    assert Standing.objects.filter(mode=west).count() == 1, "is still hot there"
+    Standing.objects.filter(mode=west).delete()
     assert standings_purge(now=now + timedelta(days=400)) == 40
     assert set(Standing.objects.values_list("window", flat=True)) == {"alltime"}
     assert _listed(solo) == ALL

@@ -7,13 +7,14 @@ from uuid import UUID
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from config import valkey
-from leaderboards import log
+from leaderboards import keys, log
 from leaderboards.errors import AttemptNotFound
 from leaderboards.models import Mode, Outbox
+from leaderboards.outbox import shard_of
 from leaderboards.services.corrections import attempt_restore, attempt_take_back, bans_follow
 from players.models import Ban, Player
 from players.services import player_edit, player_erase
@@ -178,3 +179,43 @@ def test_a_score_pending_when_it_is_taken_back_does_not_come_later(api: ApiClien
     _send(api, make_key(solo.game), "p-2", 9, attempt=9)
     attempt_take_back(mode=solo, player=_two().pk, attempt_id=UUID(int=9))
     assert listed() == ALL
+
+
+def test_no_other_attempt_is_taken_back(api: ApiClient, solo: Mode) -> None:
+    key, two, three = make_key(solo.game), _two().pk, Player.objects.get(player_id="p-3").pk
+    name = UUID(int=9)
+    for player in ("p-2", "p-3"):
+        _send(api, key, player, 9, attempt=9)
+    with pytest.raises(AttemptNotFound):
+        attempt_take_back(mode=make_mode(solo.game, "duel"), player=two, attempt_id=name)
+    attempt_take_back(mode=solo, player=two, attempt_id=name)
+    found = log.find([(two, name), (three, name)], since=solo.created_at)
+    assert [found[player, name].state for player in (two, three)] == [log.State.TAKEN_BACK, log.State.ACCEPTED]
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE score_attempts SET state = %s WHERE mode_id = %s", [log.State.QUARANTINED, solo.pk])
+    for change in (attempt_take_back, attempt_restore):
+        with pytest.raises(AttemptNotFound):
+            change(mode=solo, player=two, attempt_id=name)
+
+
+def _rung(mode: Mode) -> set[int]:
+    return {shard for shard in range(mode.shards) if valkey.cache_get(keys.bell(mode.pk, shard))}
+
+
+def test_each_correction_rings_once_it_is_committed(solo: Mode) -> None:
+    two = _two()
+    attempt = {"mode": solo, "player": two.pk, "attempt_id": UUID(int=2)}
+    corrections: list[Callable[[], object]] = [
+        lambda: player_edit(player=two, fields={"country": "FR"}),
+        _ban,
+        lambda: Ban.objects.get().delete(),
+        lambda: attempt_take_back(**attempt),
+        lambda: attempt_restore(**attempt),
+        lambda: player_erase(game=record_of(solo.game), player_id="p-2", at=timezone.now()),
+    ]
+    for number, correct in enumerate(corrections):
+        drain(solo)
+        with transaction.atomic():
+            correct()
+            assert _rung(solo) == set(), number
+        assert _rung(solo) == {shard_of(two.pk, solo.shards)}, number
