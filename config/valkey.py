@@ -86,7 +86,8 @@ def ask(library: str, calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *
 
 
 def _trip(calls: Sequence[tuple[str, list[str], tuple[Any, ...]]], *, read_only: bool) -> list[Any]:
-    pipe = client(settings.VALKEY_URL).pipeline(transaction=False)
+    # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
+    pipe = client(settings.VALKEY_URL).pipeline(transaction=len(calls) > 1)
     for function, keys, args in calls:
         (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
     return list(pipe.execute())
