@@ -147,7 +147,7 @@ def _candidate(item: Item, caller: Caller, arrived: datetime) -> _Candidate:
         raise ModeInactive(f"{mode.slug} takes no scores any more.")
     rules = mode.rules
     timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
-    achieved = sent.achieved_at.astimezone(UTC) if timed and sent.achieved_at is not UNSET else arrived
+    achieved = _utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else arrived
     dimensions = _dimensions(rules, sent.dimensions)
     return _Candidate(
         mode=mode,
@@ -161,6 +161,13 @@ def _candidate(item: Item, caller: Caller, arrived: datetime) -> _Candidate:
         metadata=_metadata(sent),
         client=None if sent.client is UNSET else msgspec.json.encode(sent.client).decode(),
     )
+
+
+def _utc(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:  # the first or the last hours of the calendar, said with an offset
+        raise TimeOutOfRange("achieved_at is not a time that windows know.") from None
 
 
 def _player_id(sent: Submission, caller: Caller) -> str:
