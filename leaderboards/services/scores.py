@@ -95,9 +95,10 @@ def scores_submit(
     """
     arrived = now()
     judged = [item if isinstance(item, DomainError) else _judged(item, caller, arrived) for item in items]
+    judged = _bounded(judged)  # first, lest one who is refused is registered
     good = [found for found in judged if isinstance(found, _Candidate)]
     players = players_register(game=game, player_ids={found.player_id for found in good}, at=arrived) if good else {}
-    judged = _bounded(_unbanned(judged, players, arrived))
+    judged = _unbanned(judged, players, arrived)
     good = [found for found in judged if isinstance(found, _Candidate)]
     if look and good:
         look(players)
