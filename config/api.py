@@ -47,13 +47,13 @@ class ApiView(APIView):
     content_negotiation_class = JsonOnly
     http_method_names = ["get", "head", "post", "put", "delete"]
 
-    def body(self, to: type[T]) -> T:
+    def body(self, to: type[T], *, in_parts: bool = False) -> T:
         """The request's body as a wire type."""
         request = self.request._request  # noqa: SLF001 - DRF's stream misses a body sent in chunks
         media_type = (request.content_type or "").lower()
         if media_type != "application/json":
             raise UnsupportedMediaType(f"Send application/json, not {media_type or 'a body without a Content-Type'}.")
-        return wire.decode(request.body, to)
+        return wire.decode(request.body, to, in_parts=in_parts)
 
     def query(self, to: type[S]) -> S:
         """The query's parameters that the type knows; others are ignored."""

@@ -43,9 +43,9 @@ class Problem(Outgoing, omit_defaults=True):
     retry_after: int | None = None
 
 
-def decode(body: bytes, to: type[T]) -> T:
-    """`body` as `to`, or InvalidRequest naming the field."""
-    if _NUL.search(body):
+def decode(body: bytes, to: type[T], *, in_parts: bool = False) -> T:
+    """`body` as `to`, or InvalidRequest naming the field. `in_parts`: each part is decoded, and refused, by itself."""
+    if not in_parts and _NUL.search(body):
         raise InvalidRequest("The body contains the character U+0000, which is not allowed anywhere.")
     try:
         return msgspec.json.decode(body, type=to)

@@ -80,7 +80,7 @@ class ScoresView(CallerView):
     def _raw_items(self) -> list[bytes]:
         request = self.request._request  # noqa: SLF001 - as in ApiView.body
         if (request.content_type or "").lower() != "application/x-ndjson":
-            return [bytes(raw) for raw in self.body(Batch).scores]
+            return [bytes(raw) for raw in self.body(Batch, in_parts=True).scores]
         lines = [line for line in request.body.split(b"\n") if line.strip()]
         if not 1 <= len(lines) <= MOST_ITEMS:
             raise InvalidRequest(f"A batch has 1 to {MOST_ITEMS:,} scores.")
