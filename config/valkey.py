@@ -88,23 +88,24 @@ _Call = tuple[str, list[str], tuple[Any, ...]]  # function, keys, arguments
 
 
 def ask(library: str, calls: Sequence[_Call], *, read_only: bool = True, strict: bool = True) -> list[Any]:
-    """Function calls to the boards' server, in one trip. A server that lost the library is given it again.
+    """Function calls to the boards' server, in one trip and of one moment. A server that lost the library is given it.
 
-    Not strict: what fails is an error among the answers.
+    Not strict: of moments that follow each other, and what fails is an error among the answers.
     """
     with answering("boards"):
-        answers = _trip(calls, read_only=read_only)
+        answers = _trip(calls, read_only=read_only, together=strict)
         if any(isinstance(answer, redis.ResponseError) and "not found" in str(answer).lower() for answer in answers):
             client(settings.VALKEY_URL).function_load(library, replace=True)
-            answers = _trip(calls, read_only=read_only)
+            answers = _trip(calls, read_only=read_only, together=strict)
         failed = [answer for answer in answers if isinstance(answer, Exception)]
         if strict and failed:
             raise failed[0]
         return answers
 
 
-def _trip(calls: Sequence[_Call], *, read_only: bool) -> list[Any]:
-    pipe = client(settings.VALKEY_URL).pipeline(transaction=False)
+def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool) -> list[Any]:
+    # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
+    pipe = client(settings.VALKEY_URL).pipeline(transaction=together and len(calls) > 1)
     for function, keys, args in calls:
         (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
     return list(pipe.execute(raise_on_error=False))

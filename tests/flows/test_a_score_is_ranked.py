@@ -152,6 +152,8 @@ def test_who_may_submit(api: ApiClient, solo: Mode) -> None:
         ({"score": None}, "invalid_request"),
         ({"achieved_at": "2099-01-01T00:00:00Z"}, "time_out_of_range"),
         ({"achieved_at": "0001-01-01T00:00:00Z"}, "time_out_of_range"),
+        ({"achieved_at": "0001-01-01T00:00:00+23:59"}, "time_out_of_range"),
+        ({"achieved_at": "9999-12-31T23:59:59-23:59"}, "time_out_of_range"),
         ({"achieved_at": "2026-01-01T00:00:00"}, "invalid_request"),
         ({"player_id": "a/b"}, "invalid_request"),
         ({"player_id": ""}, "invalid_request"),

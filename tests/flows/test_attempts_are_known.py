@@ -1,8 +1,5 @@
 """What became of an attempt: sent again, looked up, waited for, refused."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -25,7 +22,7 @@ from players.scopes import Scope
 from tests.at_once import at_once
 from tests.client import ApiClient, told
 from tests.factories import make_game, make_key, make_mode, make_player, make_token, record_of
-from tests.leaderboards.spine import drain
+from tests.leaderboards.spine import drain, drained
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOLO = "/v1/games/arena/modes/solo"
@@ -168,34 +165,12 @@ def test_boards_that_do_not_answer_keep_no_score_out(api: ApiClient, solo: Mode,
     assert Outbox.objects.count() == 2
 
 
-@contextmanager
-def _drained(mode: Mode) -> Iterator[None]:
-    """A consumer beside the caller, as in the product."""
-    ended = threading.Event()
-
-    def consume() -> None:
-        try:
-            while not ended.wait(0.02):
-                if Outbox.objects.exists():
-                    drain(mode)
-        finally:
-            connection.close()
-
-    consumer = threading.Thread(target=consume)
-    consumer.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        consumer.join()
-
-
 @pytest.mark.parametrize("shards", [1, 3])
 def test_who_waits_is_told_the_exact_rank(api: ApiClient, solo: Mode, key: str, shards: int) -> None:
     Mode.objects.update(shards=shards)
     solo.refresh_from_db()
     wait = {"Prefer": "respond-async, wait=10"}
-    with _drained(solo):
+    with drained(solo):
         for n in (2, 3, 4):
             assert _send(api, key, n * 100, headers=wait, player_id=f"p-{n}").status_code == 200
         answer = _send(api, key, 250, headers=wait)
