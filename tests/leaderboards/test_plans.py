@@ -11,9 +11,11 @@ import pytest
 from django.db import connection, transaction
 
 from leaderboards import log, partitions, standings
+from leaderboards.drain import stream_drain
 from leaderboards.models import Mode
 from leaderboards.stamp import stream_stamp
-from tests.factories import make_game, make_mode, make_player
+from tests.client import ApiClient
+from tests.factories import make_game, make_key, make_mode, make_player
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 20_000
@@ -41,8 +43,9 @@ def mode() -> Iterator[Mode]:
                 [datetime.combine(day, datetime.min.time(), UTC), mode.pk, first, ROWS],
             )
         cursor.execute(
-            'INSERT INTO leaderboards_standing (mode_id, player_id, "window", scope, score, achieved_at, attempt)'
-            " SELECT %s, %s + n / 2, 'alltime', (n %% 2)::text, n, now(), n FROM generate_series(1, %s) n",
+            "INSERT INTO leaderboards_standing"
+            ' (mode_id, player_id, "window", scope, score, achieved_at, attempt, received_at)'
+            " SELECT %s, %s + n / 2, 'alltime', (n %% 2)::text, n, now(), n, now() FROM generate_series(1, %s) n",
             [mode.pk, first, ROWS],
         )
         cursor.execute(
@@ -51,8 +54,8 @@ def mode() -> Iterator[Mode]:
             [mode.pk, first, ROWS],
         )
         cursor.execute(
-            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, created_at)"
-            " SELECT %s + n %% 1000, 0, 1, '\\x920190', now() FROM generate_series(1, %s) n",
+            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, tries, created_at)"
+            " SELECT %s + n %% 1000, 0, 1, '\\x920190', 0, now() FROM generate_series(1, %s) n",
             [mode.pk, ROWS],
         )
         cursor.execute("INSERT INTO leaderboards_stream (mode_id, shard, seq) VALUES (%s, 0, 0)", [mode.pk])
@@ -125,9 +128,11 @@ def test_logging_looks_for_each_attempt_by_index(mode: Mode, many: int) -> None:
 def test_stamping_reads_and_writes_by_index(mode: Mode, many: int) -> None:
     at = datetime.now(UTC)
     players = [player for player, _ in _keys(mode, many)]
-    scores = [standings.ScoreRow(player, 5, int(at.timestamp()) * 1_000_000, n, 15) for n, player in enumerate(players)]
+    micros = int(at.timestamp()) * 1_000_000
+    scores = [(micros, standings.ScoreRow(player, 5, micros, n, 15)) for n, player in enumerate(players)]
+    waiting = standings.Pending(scores, placed=set(players[:10]), retold=set(players[:10]))
     with explained() as plans, transaction.atomic():
-        standings.tell(mode=mode, scores=scores, placed=set(players[:10]), retold=set(players[:10]), now=at)
+        standings.tell(mode=mode, waiting=waiting, now=at)
     none_is_scanned(plans)
 
 
@@ -135,6 +140,37 @@ def test_taking_from_the_outbox_is_by_index(mode: Mode) -> None:
     with explained() as plans:
         stream_stamp(mode=mode, shard=0, now=datetime.now(UTC))
     assert any("leaderboards_outbox" in text for text, _ in plans)
+    none_is_scanned(plans)
+
+
+def _scores(many: int, **fields: object) -> dict[str, object]:
+    return {"scores": [{"mode": "solo", "player_id": f"x-{n * 13 + 1}", "score": n, **fields} for n in range(many)]}
+
+
+@pytest.mark.parametrize("many", [1, 500])
+def test_a_submission_asks_by_index(mode: Mode, api: ApiClient, many: int) -> None:
+    key, game = make_key(mode.game), f"/v1/games/{mode.game.slug}"
+    with explained() as plans:
+        answer = api("POST", f"{game}/scores", credential=key, json=_scores(many))
+        assert answer.json()["accepted"] == many
+        one = {"player_id": "x-7", "score": 5}
+        assert api("POST", f"{game}/modes/solo/scores", credential=key, json=one).status_code == 202
+    none_is_scanned(plans)
+
+
+def test_reads_ask_by_index(mode: Mode, api: ApiClient) -> None:
+    key, game = make_key(mode.game), f"/v1/games/{mode.game.slug}"
+    api("POST", f"{game}/scores", credential=key, json=_scores(300, metadata={"a": 1}))
+    stream_drain(mode_id=mode.pk, shard=0, now=datetime.now(UTC))
+    board = f"{game}/modes/solo/leaderboards/alltime"
+    with explained() as plans:
+        entries = api.get(f"{board}?limit=200&include=metadata").json()["entries"]
+        assert [entry["metadata"] for entry in entries] == [{"a": 1}] * 200
+        for address in (f"{board}/players/x-14?neighbors=50", f"{game}/players/x-14/attempts", f"{game}/players/x-14"):
+            assert api.get(address, credential=key).status_code == 200
+        asked = {"player_ids": [f"x-{n}" for n in range(1, 1000)]}
+        assert len(api("POST", f"{board}/lookup", json=asked).json()["entries"]) == 999
+    assert len(plans) > 10
     none_is_scanned(plans)
 
 
