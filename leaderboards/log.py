@@ -24,7 +24,7 @@ _COLUMNS = {
     "state": "smallint",
     "key_id": "bigint",
     "dimensions": "jsonb",
-    "metadata": "jsonb",
+    "metadata": "json",  # as it was sent: jsonb would write 1e308 with all its digits
     "client": "jsonb",
     "reasons": "jsonb",
 }

@@ -14,7 +14,8 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(
-            'ALTER TABLE score_attempts ADD COLUMN reasons jsonb', 'ALTER TABLE score_attempts DROP COLUMN reasons'
+            'ALTER TABLE score_attempts ADD COLUMN reasons jsonb, ALTER COLUMN metadata TYPE json',
+            'ALTER TABLE score_attempts DROP COLUMN reasons, ALTER COLUMN metadata TYPE jsonb',
         ),
         migrations.AddField(
             model_name='outbox',

@@ -267,3 +267,12 @@ def test_a_batch_takes_as_many_queries_as_one(api: ApiClient, key: str) -> None:
     cost(1, "a")
     assert cost(1, "b") == cost(60, "c")
     assert Player.objects.count() == 62
+
+
+def test_metadata_comes_back_as_it_was_sent_and_takes_no_more_room(api: ApiClient, solo: Mode, key: str) -> None:
+    sent = {"wide": [1e308] * 200, "exact": 0.1, "name": "Nóva"}
+    body = {"player_id": "p-1", "score": 5, "metadata": sent}
+    made = api("POST", f"{SOLO}/scores", credential=key, json=body).json()
+    found = api.get(f"/v1/games/arena/players/p-1/attempts/{made['attempt_id']}", credential=key)
+    assert found.json()["metadata"] == sent
+    assert len(found.content) < 4000

@@ -17,9 +17,10 @@ from config.wire import Exact
 from leaderboards import keys, standings
 from leaderboards.boards import store
 from leaderboards.boards.store import NotBuilt, Slot
-from leaderboards.drain import streams_sweep
+from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.management.commands import rebuild_boards
 from leaderboards.models import Mode, Outbox, Stamp, Standing, Stream
+from leaderboards.outbox import shard_of
 from leaderboards.rules.windows import window_by_id
 from leaderboards.services import rebuilding, reconciling
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
@@ -164,8 +165,43 @@ def test_readers_find_the_old_boards_until_the_new_are_whole(solo: Mode, monkeyp
         real(mode, generation)
 
     monkeypatch.setattr(rebuilding, "_catch_up", looking)
-    mode_rebuild(mode=Mode.objects.get(), now=timezone.now())
-    assert [*seen, _listed(solo)] == [ALL, ALL]
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now(), progress=lambda _: seen.append(_listed(solo)))
+    assert len(seen) == 1 + 4 * solo.shards, "while each window was filled, and after"
+    assert [one for one in [*seen, _listed(solo)] if one != ALL] == []
+
+
+def test_scores_that_arrive_while_entries_are_read_are_sent_before_the_streams_are_held(
+    solo: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived: list[int] = []
+    behind: list[int] = []
+    real = rebuilding._switch  # noqa: SLF001
+
+    def arrive() -> None:
+        try:
+            for number in range(100, 108):
+                submit(solo, "p-0", 100, START, number)
+                drain(solo)
+        finally:
+            connection.close()
+
+    def switch(mode: Mode, generation: int) -> None:
+        for shard, seq in rebuilding._numbers(mode):  # noqa: SLF001
+            behind.append(seq - (store.mark(Slot(mode.pk, shard, generation)) or 0))
+        real(mode, generation)
+
+    def progress(entries: int) -> None:
+        if not arrived:
+            consumer = threading.Thread(target=arrive)
+            consumer.start()
+            consumer.join()
+        arrived.append(entries)
+
+    monkeypatch.setattr(rebuilding, "_switch", switch)
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now(), progress=progress)
+    assert max(behind) <= rebuilding._NEAR  # noqa: SLF001
+    for window in ("alltime", *Standing.objects.exclude(window="alltime").values_list("window", flat=True).distinct()):
+        assert _listed(solo, window) == ["p-0", *ALL[:-1]], window
 
 
 @pytest.mark.parametrize("loss", ["batches", "boards"])
@@ -223,6 +259,28 @@ def test_what_was_stamped_for_the_last_generation_reaches_the_next(solo: Mode) -
     submit(solo, "p-0", 500, START, 100)
     drain(solo)  # by a drainer that met the mode before
     assert _listed(solo) == ["p-0", *ALL[:-1]]
+
+
+def test_a_switch_between_looking_and_stamping_loses_nothing(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    met: list[int] = []
+
+    def late(*, mode: Mode, shard: int, now: datetime) -> int:
+        if not met:
+            met.append(mode_rebuild(mode=Mode.objects.get(), now=now))
+        return stream_stamp(mode=mode, shard=shard, now=now)
+
+    monkeypatch.setattr("leaderboards.drain.stream_stamp", late)
+    submit(solo, "p-0", 500, START, 100)
+    stream_drain(mode_id=solo.pk, shard=shard_of(Player.objects.get(player_id="p-0").pk, solo.shards), now=START)
+    assert (met, _listed(solo)) == ([2], ["p-0", *ALL[:-1]])
+
+
+def test_a_rebuild_makes_no_boards_of_windows_that_are_over(solo: Mode) -> None:
+    mode_rebuild(mode=Mode.objects.get(), now=timezone.now() + timedelta(days=400))
+    solo.refresh_from_db()
+    for shard in range(solo.shards):
+        assert store.boards(Slot(solo.pk, shard, solo.generation)) == {("alltime", "global")}
+    assert _listed(solo) == ALL
 
 
 def _flush(mode: Mode) -> None:
@@ -331,6 +389,7 @@ def test_a_sample_that_meets_the_altered_repairs_it(solo: Mode, monkeypatch: pyt
 
 
 def test_boards_on_their_way_are_not_taken_for_wrong(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconciling, "randrange", lambda _: 0)
     monkeypatch.setattr("leaderboards.drain.stream_send", lambda **_: None)
     submit(solo, "p-0", 500, START, 100)
     drain(solo)
