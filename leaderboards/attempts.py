@@ -20,7 +20,7 @@ from players.models import Player
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = """
 SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
-    a.dimensions, a.metadata, a.reasons, a.id
+    a.dimensions, a.metadata::text, a.reasons, a.id
 FROM score_attempts a JOIN leaderboards_mode m ON m.id = a.mode_id
 WHERE a.player_id = %s
 """
@@ -71,7 +71,7 @@ def metadata_of(mode: int, window: str, scope: str, players: Sequence[int]) -> d
         cursor.execute(
             """
             SELECT s.player_id, a.metadata FROM leaderboards_standing s CROSS JOIN LATERAL (
-                SELECT a.metadata FROM score_attempts a
+                SELECT a.metadata::text FROM score_attempts a
                 WHERE a.player_id = s.player_id AND a.received_at = s.received_at AND a.id = s.attempt LIMIT 1
             ) a
             WHERE s.mode_id = %s AND s.player_id = ANY(%s) AND s."window" = %s AND s.scope = %s
