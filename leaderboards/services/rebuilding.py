@@ -1,11 +1,12 @@
 """All boards of a mode again from PostgreSQL, as the next generation, while scores keep arriving and readers read."""
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
 import structlog
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from leaderboards import outbox
 from leaderboards.boards import store
@@ -85,4 +86,6 @@ def _alone(mode: Mode) -> Iterator[None]:
                 raise RebuildUnderWay(f"The boards of {mode} are being made already.", retry_after=60)
         yield
     finally:
+        with contextlib.suppress(DatabaseError):
+            own.rollback()  # a connection that is merely closed may hold its lock for a moment yet
         own.close()

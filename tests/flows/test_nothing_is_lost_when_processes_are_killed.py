@@ -143,7 +143,7 @@ def test_each_acknowledged_score_counts_once_whoever_dies(tmp_path: Path) -> Non
             assert not writer.is_alive()
         told = [one for writer in writers for one in writer.acknowledged]
         print(len(told), [writer.answers for writer in writers])  # noqa: T201 - as above
-        assert all(len(writer.acknowledged) > 50 for writer in writers if writer is not mover)
+        assert all(writer.acknowledged for writer in writers if writer is not mover)
         logged = _logged(rung)
         assert sorted(one[:4] for one in logged) == sorted(told)
         _settled(rung, _boards(logged, mover.countries))
