@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from heapq import merge
 from typing import TypeVar
 
@@ -13,11 +13,11 @@ from leaderboards.errors import BoardsUnavailable, ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stream
 from leaderboards.outbox import shard_of
+from leaderboards.rules.instants import instant_of
 from leaderboards.rules.mode import DIMENSION_VALUE
 from leaderboards.rules.placing import Placing, placing
 from leaderboards.rules.windows import Window, timezone_named, window_named
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 T = TypeVar("T")
 _TRIES = 10
 _BEYOND = 2**54  # no place is greater, nor less than its negative
@@ -135,7 +135,7 @@ class _Reading:
         return Page(
             version=sum(answer.mark for answer in self.answers),
             total=sum(answer.members for answer in self.answers) if total is None else total,
-            updated_at=_EPOCH + timedelta(microseconds=changed) if changed else None,
+            updated_at=instant_of(changed) if changed else None,
             entries=[
                 Entry(rank, player, placing.score(place), placing.achieved_at(place))
                 for rank, (place, player) in zip(ranks, places, strict=True)

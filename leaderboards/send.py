@@ -1,17 +1,14 @@
 """From stamps to boards: one function call a number, from the mark on."""
 
-from datetime import UTC, datetime
-
 from leaderboards import effects
 from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
 from leaderboards.effects import BoardChange
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stamp, Stream
+from leaderboards.rules.instants import micros
 from leaderboards.rules.placing import placing
 from leaderboards.rules.windows import timezone_named, window_by_id
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def stream_send(*, mode: Mode, shard: int, upto: int) -> None:
@@ -44,8 +41,7 @@ def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
         if seq != mark + 1:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
         changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
-        at = int((made - _EPOCH).total_seconds() * 1_000_000)
-        mark = store.apply(slot, seq, changes, at=at, width=dense_width(mode))
+        mark = store.apply(slot, seq, changes, at=micros(made), width=dense_width(mode))
     return mark
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -16,9 +16,8 @@ from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
 from leaderboards.rules import windows
 from leaderboards.rules.aggregation import Told, fold
+from leaderboards.rules.instants import instant_of
 from leaderboards.rules.mode import PLAYERS_OWN
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Row(NamedTuple):
@@ -96,7 +95,7 @@ class _Telling:
 
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
-    instant = _EPOCH + timedelta(microseconds=score.at)
+    instant = instant_of(score.at)
     ids = [
         windows.window_at(kind, instant, zone).id for bit, kind in enumerate(windows.KINDS) if score.windows >> bit & 1
     ]

@@ -1,7 +1,7 @@
 """Boards again from the standings, while scores keep arriving in the log."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby, islice
 
 from django.db import connection, transaction
@@ -10,12 +10,12 @@ from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Standing, Stream
+from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.rules.placing import placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
 ENTRIES_A_CALL = 5000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Progress = Callable[[int], object]  # told how many entries were written
 
 
@@ -59,7 +59,7 @@ def _fill(mode: Mode, slot: Slot, seq: int, *, width: int, now: datetime, progre
     for changes in expected(mode, slot.shard, now):
         store.fill(slot, token, changes, width=width)
         progress(sum(len(change.put) for change in changes))
-    store.built(slot, token, seq, at=int((now - _EPOCH).total_seconds() * 1_000_000))
+    store.built(slot, token, seq, at=micros(now))
 
 
 def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None = None) -> Iterator[list[Change]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
@@ -19,6 +19,7 @@ from leaderboards.errors import AttemptConflict
 from leaderboards.log import Attempt, Key, Logged, State
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
+from leaderboards.rules.instants import micros
 from leaderboards.wire_scores import Submission
 from players.access import Caller
 from players.errors import PlayerBanned
@@ -27,7 +28,6 @@ from players.models import Ban
 from players.selectors import players_known
 from players.services import players_register
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRIES = 5
 
 
@@ -199,16 +199,12 @@ def _write(attempts: Mapping[Key, Attempt], modes: Mapping[int, Mode]) -> tuple[
         results[key] = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, dimensions), False
         counting = rows.setdefault(one.mode_id, [])
         if one.state is State.ACCEPTED:
-            counting.append(ScoreRow(key[0], one.score, _micros(one.achieved_at), id_, one.windows, dimensions))
+            counting.append(ScoreRow(key[0], one.score, micros(one.achieved_at), id_, one.windows, dimensions))
     streams: list[outbox.Stream] = []
     for mode_id in sorted(rows):
         _first_score(modes[mode_id], arrived)
-        streams += outbox.add_scores(mode_id, modes[mode_id].shards, rows[mode_id], arrived=_micros(arrived))
+        streams += outbox.add_scores(mode_id, modes[mode_id].shards, rows[mode_id], arrived=micros(arrived))
     return results, streams
-
-
-def _micros(at: datetime) -> int:
-    return (at - _EPOCH) // timedelta(microseconds=1)
 
 
 def _first_score(mode: Mode, arrived: datetime) -> None:
