@@ -7,7 +7,7 @@ from leaderboards.effects import BoardChange
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stamp, Stream
 from leaderboards.rules.instants import micros
-from leaderboards.rules.placing import placing
+from leaderboards.rules.placing import dense_width, placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
 
@@ -41,20 +41,12 @@ def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
         if seq != mark + 1:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
         changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
-        mark = store.apply(slot, seq, changes, at=micros(made), width=dense_width(mode))
+        mark = store.apply(slot, seq, changes, at=micros(made), width=dense_width(mode.rules))
     return mark
 
 
-def dense_width(mode: Mode) -> int:
-    """How many places one key has, for boards that count distinct keys; 0 where they need not."""
-    if mode.ranking != "dense":
-        return 0
-    window = window_by_id("alltime", timezone_named("UTC"))
-    return 1 << placing(mode.rules, window, epoch=mode.epoch).bits
-
-
 def _placed(mode: Mode, change: BoardChange) -> Change:
-    """Encoded once, here."""
+    """Encoded with the rules as they are now: a stamp holds raw scores."""
     window = window_by_id(change.window, timezone_named(mode.timezone))
     encoding = placing(mode.rules, window, epoch=mode.epoch)
     expires = expires_at(window)

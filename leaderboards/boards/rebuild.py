@@ -12,7 +12,7 @@ from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Standing, Stream
 from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import PLAYERS_OWN
-from leaderboards.rules.placing import placing
+from leaderboards.rules.placing import dense_width, placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
 ENTRIES_A_CALL = 5000
@@ -23,7 +23,7 @@ def silent(_: int) -> None:
     pass
 
 
-def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int | None:
+def shard_rebuild(*, mode: Mode, shard: int, now: datetime) -> int | None:
     """Fills a slot that is empty or broken, with its stream held so that nothing is stamped meanwhile; its number.
 
     None where another has the stream: then it is being seen to.
@@ -34,30 +34,26 @@ def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int |
             return None
         if Mode.objects.values_list("generation", flat=True).get(pk=mode.pk) != mode.generation:
             return stream.seq  # what was found broken has been replaced meanwhile
-        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, width=width, now=now, progress=silent)
+        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, now=now, progress=silent)
     return stream.seq
 
 
-def generation_fill(
-    *, mode: Mode, generation: int, width: int, now: datetime, progress: Progress = silent
-) -> dict[int, int]:
-    """Fills every shard of a generation that nobody reads yet, from one snapshot; the number each shows.
+def generation_fill(*, mode: Mode, generation: int, now: datetime, progress: Progress = silent) -> None:
+    """Fills every shard of a generation that nobody reads yet, from one snapshot.
 
     Nothing is locked: stamping goes on, and what it adds is sent afterwards.
     """
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        numbers = dict(Stream.objects.filter(mode=mode).order_by("shard").values_list("shard", "seq"))
-        for shard, seq in numbers.items():
-            _fill(mode, Slot(mode.pk, shard, generation), seq, width=width, now=now, progress=progress)
-    return numbers
+        for shard, seq in Stream.objects.filter(mode=mode).order_by("shard").values_list("shard", "seq"):
+            _fill(mode, Slot(mode.pk, shard, generation), seq, now=now, progress=progress)
 
 
-def _fill(mode: Mode, slot: Slot, seq: int, *, width: int, now: datetime, progress: Progress) -> None:  # noqa: PLR0913
+def _fill(mode: Mode, slot: Slot, seq: int, *, now: datetime, progress: Progress) -> None:
     token = store.begin(slot)
     for changes in expected(mode, slot.shard, now):
-        store.fill(slot, token, changes, width=width)
+        store.fill(slot, token, changes, width=dense_width(mode.rules))
         progress(sum(len(change.put) for change in changes))
     store.built(slot, token, seq, at=micros(now))
 

@@ -64,6 +64,13 @@ class Placing:
         return self._most - steps if self.earliest_wins else steps
 
 
+def dense_width(rules: ModeRules) -> int:
+    """How many places one key has, for boards that count distinct keys; 0 where they need not."""
+    if rules.ranking != "dense":
+        return 0
+    return 1 if rules.tie_break == "none" else 1 << encoding.tie_bits(*rules.key_range())
+
+
 def placing(rules: ModeRules, window: Window, *, epoch: datetime) -> Placing:
     """`epoch`: where the mode's all-time clock begins."""
     low, high = rules.key_range()

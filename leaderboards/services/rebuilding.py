@@ -14,7 +14,7 @@ from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.errors import BoardsUnavailable
 from leaderboards.keys import Lock
 from leaderboards.models import Mode, Stream
-from leaderboards.send import dense_width, slot_send
+from leaderboards.send import slot_send
 
 log = structlog.get_logger(__name__)
 _TRIES = 5
@@ -32,7 +32,7 @@ def mode_rebuild(*, mode: Mode, now: datetime, progress: Progress = silent) -> i
             mode.refresh_from_db()
             generation = mode.generation + 1
             try:
-                generation_fill(mode=mode, generation=generation, width=dense_width(mode), now=now, progress=progress)
+                generation_fill(mode=mode, generation=generation, now=now, progress=progress)
                 _catch_up(mode, generation)
                 _switch(mode, generation)
             except NotBuilt:

@@ -17,7 +17,7 @@ from leaderboards.boards.rebuild import expected, shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Placement, Stream
 from leaderboards.rules.windows import kind_named, timezone_named, window_at
-from leaderboards.send import dense_width, slot_send
+from leaderboards.send import slot_send
 from leaderboards.services.corrections import players_replace
 
 log = structlog.get_logger(__name__)
@@ -178,5 +178,5 @@ def _note(findings: Findings, mode: Mode, shard: int, found: Counter[str]) -> bo
 
 def _repair(findings: Findings, mode: Mode, shard: int, now: datetime) -> None:
     mode.refresh_from_db(fields=["generation"])
-    if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=now) is not None:
+    if shard_rebuild(mode=mode, shard=shard, now=now) is not None:
         findings.repaired.append(f"{mode} shard {shard}")

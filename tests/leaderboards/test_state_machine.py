@@ -26,7 +26,7 @@ from leaderboards.log import Attempt as Row
 from leaderboards.models import Mode, Outbox, Stamp, Stream
 from leaderboards.outbox import ScoreRow
 from leaderboards.ranking import board_named, page, standing
-from leaderboards.send import dense_width, stream_send
+from leaderboards.send import stream_send
 from leaderboards.services.rebuilding import mode_rebuild
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.stamp import stream_stamp
@@ -278,7 +278,7 @@ class Spine(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def rebuild(self, number: int) -> None:
         shard, now = number % self.mode.shards, datetime.now(UTC)
-        shard_rebuild(mode=self.mode, shard=shard, width=dense_width(self.mode), now=now)
+        shard_rebuild(mode=self.mode, shard=shard, now=now)
 
     @rule()
     def make_the_next_generation(self) -> None:

@@ -1,5 +1,6 @@
 """A place orders entries as the mode says, and tells its score exactly."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboards.rules.encoding import MAX_RAW
 from leaderboards.rules.mode import ModeRules, Order, TieBreak
-from leaderboards.rules.placing import Placing, placing
+from leaderboards.rules.placing import Placing, dense_width, placing
 from leaderboards.rules.windows import Window, timezone_named, window_by_id
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,6 +55,14 @@ def test_a_place_is_whole_within_a_double_and_tells_its_score_exactly(board: tup
     assert encoding.score(place) == score
     least, greatest = encoding.places_of(score)
     assert least <= place <= greatest
+
+
+@given(boards())
+def test_a_key_has_the_same_number_of_places_in_every_window(board: tuple) -> None:  # type: ignore[type-arg]
+    rules, _, encoding, _ = board
+    least, greatest = encoding.places_of(encoding.base)
+    assert dense_width(replace(rules, ranking="dense")) == greatest - least + 1
+    assert dense_width(rules) == 0
 
 
 @given(boards(), st.data())
