@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from django.db.models import Max
 from django.utils import timezone
@@ -66,8 +65,7 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
 
 
 def _judged(outcome: Outcome) -> Outcome:
-    since = timezone.now() - timedelta(days=partitions.RECENT + 1)
-    found = log.find([(outcome.player, outcome.attempt_id)], since=since)
+    found = log.find([(outcome.player, outcome.attempt_id)], since=partitions.recent_since(timezone.now()))
     return replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 

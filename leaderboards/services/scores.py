@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 import msgspec
@@ -131,7 +131,7 @@ def _unbounded(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
 def _repeated(refused: Sequence[Candidate], players: Mapping[str, int], at: datetime) -> dict[Key, Logged]:
     """What is in the log of those that would be refused by now: a token expires, a window closes, a ban comes."""
     keys = [(players[one.player_id], one.attempt_id) for one in refused if one.player_id in players]
-    return log.find(keys, since=at - timedelta(days=partitions.RECENT + 1)) if keys else {}
+    return log.find(keys, since=partitions.recent_since(at)) if keys else {}
 
 
 def _refused_or_known(
@@ -188,9 +188,7 @@ def _attempt(one: Candidate, player: int, caller: Caller) -> Attempt:
 def _write(attempts: Mapping[Key, Attempt], modes: Mapping[int, Mode]) -> tuple[_Results, list[outbox.Stream]]:
     arrived = log.enter()
     new = log.append(list(attempts.values()), arrived=arrived)
-    before = log.find(
-        [key for key in attempts if key not in new], since=arrived - timedelta(days=partitions.RECENT + 1)
-    )
+    before = log.find([key for key in attempts if key not in new], since=partitions.recent_since(arrived))
     results: _Results = {key: (logged, True) for key, logged in before.items()}
     rows: dict[int, list[ScoreRow]] = {}
     for key, id_ in new.items():
