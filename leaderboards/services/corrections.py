@@ -4,7 +4,7 @@ Which attempts count is in the log; where a player is listed follows from the pl
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models.signals import post_delete, post_save, pre_save
 
 from config import valkey
-from leaderboards import keys, outbox
+from leaderboards import keys, outbox, placements
 from leaderboards.errors import AttemptNotFound
 from leaderboards.log import State
 from leaderboards.models import Mode, Outbox, SetAside
@@ -99,7 +99,7 @@ def standings_retell(*, mode: Mode) -> int:
 def bans_follow(*, now: datetime) -> int:
     """Players whose bans began or ended since the last look, listed accordingly; how many."""
     since = _looked_at()
-    found = _misplaced(now, since - _MARGIN if since else None)
+    found = placements.misplaced_by_bans(since=since - _MARGIN if since else None, now=now, most=MOST)
     if found:
         with transaction.atomic():
             players_replace(found)
@@ -118,28 +118,6 @@ def _looked_at() -> datetime | None:
     except valkey.ValkeyUnavailable:
         return None
     return datetime.fromisoformat(text) if text else None
-
-
-def _misplaced(now: datetime, since: datetime | None) -> Sequence[int]:
-    """Those with bans that began or ended since then whose placement says otherwise."""
-    passed = (
-        "SELECT player_id FROM players_ban WHERE starts_at > %(since)s AND starts_at <= %(now)s"
-        " UNION SELECT player_id FROM players_ban WHERE ends_at > %(since)s AND ends_at <= %(now)s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT DISTINCT p.id FROM ({passed if since else "SELECT DISTINCT player_id FROM players_ban"}) b
-            JOIN players_player p ON p.id = b.player_id AND p.erased_at IS NULL
-            JOIN leaderboards_placement l ON l.player_id = p.id
-            WHERE l.listed = EXISTS (
-                SELECT FROM players_ban a WHERE a.player_id = p.id AND a.starts_at <= %(now)s
-                AND (a.ends_at IS NULL OR a.ends_at > %(now)s)
-            ) LIMIT %(most)s
-            """,  # noqa: S608 - the text is ours
-            {"since": since, "now": now, "most": MOST},
-        )
-        return [row[0] for row in cursor.fetchall()]
 
 
 def _on_change(*, player: Player, before: dict[str, Any], **_: object) -> None:

@@ -8,10 +8,11 @@ from random import randrange
 from time import monotonic
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from config.metrics import BOARD_DIFFERENCES
+from leaderboards import placements
 from leaderboards.boards import store
 from leaderboards.boards.rebuild import expected, shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
@@ -73,19 +74,8 @@ def _played(order: str = "pk") -> Iterator[Mode]:
 
 def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
     """Players whose placement is not what they and their bans say."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT p.id FROM (
-                SELECT * FROM leaderboards_placement WHERE mode_id = %s AND player_id >= %s ORDER BY player_id LIMIT %s
-            ) l JOIN players_player p ON p.id = l.player_id
-            WHERE (l.region, l.country, l.listed) <> (p.region, p.country, p.erased_at IS NULL AND NOT EXISTS (
-                SELECT FROM players_ban b
-                WHERE b.player_id = p.id AND b.starts_at <= %s AND (b.ends_at IS NULL OR b.ends_at > %s)))
-            """,
-            [mode.pk, low, most, now, now],
-        )
-        found = [row[0] for row in cursor.fetchall()]
+    with transaction.atomic():
+        found = placements.misplaced(mode, low=low, most=most, now=now)
         players_replace(found)
     findings.misplaced += len(found)
     BOARD_DIFFERENCES.labels("placement").inc(len(found))
