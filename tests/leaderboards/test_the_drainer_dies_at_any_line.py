@@ -30,7 +30,7 @@ STAMP = ("stamp", "standings", "placements", "effects")
 SEND = ("send", "outbox", "boards/store", "boards/rebuild")
 DRAIN = [f"leaderboards/{name}.py" for name in ("drain", *STAMP, *SEND)]
 REBUILD = [*DRAIN, "leaderboards/services/rebuilding.py"]
-SUBMIT = [f"leaderboards/{name}.py" for name in ("services/scores", "log", "outbox")]
+SUBMIT = [f"leaderboards/{name}.py" for name in ("services/scores", "commit", "log", "outbox")]
 
 
 @pytest.fixture(scope="module")
