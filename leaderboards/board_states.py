@@ -5,8 +5,8 @@ from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 from config.errors import InvalidRequest
 from leaderboards import attempts, cursors, ranking
+from leaderboards.boards.board import Band, Board, Entry, Page, Stop
 from leaderboards.cursors import BoardCursor
-from leaderboards.ranking import Band, Board, Entry, Page, Stop
 from leaderboards.rules import encoding
 from leaderboards.rules.instants import micros
 from leaderboards.wire_scores import BoardQuery, BoardState, EntryState, LookupState, StandingState

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from config import wire
 from config.errors import DomainError, Forbidden, InvalidRequest
 from config.openapi import describe
+from leaderboards.boards.board import board_named
 from leaderboards.errors import ModeNotFound
 from leaderboards.log import State
 from leaderboards.models import Mode
-from leaderboards.ranking import board_named
 from leaderboards.rules import encoding
 from leaderboards.rules.windows import longest
 from leaderboards.selectors import mode_get

@@ -11,11 +11,11 @@ from config.errors import DomainError, Unavailable
 from leaderboards import log, partitions, ranking
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
+from leaderboards.boards.board import Board
 from leaderboards.boards.store import Slot
 from leaderboards.log import State
 from leaderboards.models import Outbox, Stream
 from leaderboards.outbox import shard_of
-from leaderboards.ranking import Board
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from players.access import Caller
 from players.lookups import GameRecord

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from config import valkey
 from leaderboards import keys, log, outbox
 from leaderboards.boards import store
+from leaderboards.boards.board import board_named
 from leaderboards.boards.rebuild import shard_rebuild
 from leaderboards.boards.store import Slot
 from leaderboards.drain import stream_drain
@@ -25,7 +26,7 @@ from leaderboards.errors import AttemptConflict
 from leaderboards.log import Attempt as Row
 from leaderboards.models import Mode, Outbox, Stamp, Stream
 from leaderboards.outbox import ScoreRow
-from leaderboards.ranking import board_named, page, standing
+from leaderboards.ranking import page, standing
 from leaderboards.send import stream_send
 from leaderboards.services.rebuilding import mode_rebuild
 from leaderboards.services.scores import Item, Outcome, scores_submit
