@@ -19,7 +19,7 @@ from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Placement, Stream
 from leaderboards.rules.windows import kind_named, timezone_named, window_at
 from leaderboards.send import slot_send
-from leaderboards.services.corrections import players_replace
+from leaderboards.services.corrections import players_relist
 
 log = structlog.get_logger(__name__)
 SAMPLE = 1000  # players a mode and look
@@ -42,7 +42,7 @@ def reconcile_all(*, now: datetime) -> Findings:
     """Every entry of every board. A stream is held while its shard is compared: scores are taken, boards wait."""
     findings = Findings()
     for mode in _played():
-        _replace_misplaced(findings, mode, low=0, most=None, now=now)
+        _relist_misplaced(findings, mode, low=0, most=None, now=now)
         for shard in range(mode.shards):
             if _differs(findings, mode, shard, now):
                 _repair(findings, mode, shard, now)
@@ -61,7 +61,7 @@ def reconcile_sample(*, now: datetime) -> Findings:
             break
         highest = Placement.objects.filter(mode=mode).aggregate(highest=Max("player_id"))["highest"] or 0
         low = randrange(highest + 1)  # noqa: S311 - whom we look at is no secret
-        _replace_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
+        _relist_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
         for shard in range(mode.shards):
             if _sample_differs(findings, mode, shard, low, now):
                 _repair(findings, mode, shard, now)
@@ -72,11 +72,11 @@ def _played(order: str = "pk") -> Iterator[Mode]:
     return Mode.objects.filter(first_score_at__isnull=False).select_related("game").order_by(order).iterator()
 
 
-def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
+def _relist_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
     """Players whose placement is not what they and their bans say."""
     with transaction.atomic():
         found = placements.misplaced(mode, low=low, most=most, now=now)
-        players_replace(found)
+        players_relist(found)
     findings.misplaced += len(found)
     BOARD_DIFFERENCES.labels("placement").inc(len(found))
 
