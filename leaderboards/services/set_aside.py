@@ -16,8 +16,8 @@ from leaderboards.models import Outbox, SetAside
 from leaderboards.outbox import decode_players, decode_scores
 
 log = structlog.get_logger(__name__)
-TRIES = 5  # by itself; then a person decides
-_FIRST_WAIT = timedelta(seconds=5)
+TRIES = 5  # the first among them; then a person decides
+_WAIT = timedelta(seconds=5)  # twice as long with each try, so 10 seconds after the first
 _PARTS = 10  # a batch comes back in parts, so that in the end only what is bad is left
 
 
@@ -43,7 +43,7 @@ def batch_retry(*, batch: SetAside) -> None:
 
 def batches_retry_due(*, now: datetime) -> int:
     """Those whose time has come, each a few times and ever later; how many."""
-    waits = Value(_FIRST_WAIT) * Power(2, F("tries"))
+    waits = Value(_WAIT) * Power(2, F("tries"))
     due = SetAside.objects.filter(tries__lt=TRIES, set_aside_at__lt=Value(now) - waits)
     retried = 0
     for batch in due.order_by("pk")[:100]:
