@@ -27,7 +27,9 @@ class BatchUnreadable(DomainError):
 
 def batch_retry(*, batch: SetAside) -> None:
     with transaction.atomic():
-        found = SetAside.objects.select_for_update(skip_locked=True).filter(pk=batch.pk).select_related("mode").first()
+        # itself alone: scores of new players refer to the game, and would wait for a lock on it
+        own = SetAside.objects.select_for_update(skip_locked=True, of=("self",)).select_related("mode__game")
+        found = own.filter(pk=batch.pk).first()
         if found is None:
             return  # somebody else's by now
         players = _players(found)
@@ -64,5 +66,6 @@ def _players(batch: SetAside) -> list[int]:
         return sorted(set(decode_players(payload).players))
     except ValueError:  # msgspec's are
         raise BatchUnreadable(
-            f"What was set aside cannot be read. `rebuild_boards --mode {batch.mode.slug} --from-log` counts it again."
+            "What was set aside cannot be read."
+            f" `rebuild_boards --game {batch.mode.game.slug} --mode {batch.mode.slug} --from-log` counts it again."
         ) from None

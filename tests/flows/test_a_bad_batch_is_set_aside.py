@@ -160,7 +160,7 @@ def test_what_cannot_even_be_read_is_counted_from_the_log(solo: Mode, client: Cl
     client.force_login(User.objects.create_superuser("boss"))
     asked = {"action": "try_again", "_selected_action": [SetAside.objects.get().pk]}
     said = client.post(reverse("admin:leaderboards_setaside_changelist"), asked, follow=True).content.decode()
-    assert "rebuild_boards --mode solo --from-log" in said
+    assert "rebuild_boards --game arena --mode solo --from-log" in said
     call_command("rebuild_boards", mode="solo", from_log=True)
     assert _totals() == {"p-1": 5, "p-2": 7}
     assert not SetAside.objects.exists()
