@@ -43,6 +43,11 @@ def batch_retry(*, batch: SetAside) -> None:
         transaction.on_commit(lambda: outbox.ring([stream]))
 
 
+def retry_due_at(batch: SetAside) -> datetime | None:
+    """When it is tried again by itself; None: a person decides."""
+    return None if batch.tries >= TRIES else batch.set_aside_at + _WAIT * 2**batch.tries
+
+
 def batches_retry_due(*, now: datetime) -> int:
     """Those whose time has come, each a few times and ever later; how many."""
     waits = Value(_WAIT) * Power(2, F("tries"))

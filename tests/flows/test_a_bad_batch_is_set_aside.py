@@ -134,13 +134,17 @@ def test_an_operator_tries_it_again(solo: Mode, monkeypatch: pytest.MonkeyPatch,
     poison = Poison(monkeypatch, "p-bad")
     submit(solo, "p-bad", 5, START, 1)
     drain(solo)
-    SetAside.objects.update(tries=TRIES)
     poison.end()
     client.force_login(User.objects.create_superuser("boss"))
-    page = client.get(reverse("admin:leaderboards_setaside_changelist")).content.decode()
+    listed = reverse("admin:leaderboards_setaside_changelist")
+    page = client.get(listed).content.decode()
+    assert "scores that arrived" in page
     assert "what nobody has thought of" in page
+    assert "by itself, " in page
+    SetAside.objects.update(tries=TRIES)
+    assert "yours: select it" in client.get(listed).content.decode()
     pk = SetAside.objects.get().pk
-    assert client.get(reverse("admin:leaderboards_setaside_change", args=[pk])).status_code == 200
+    assert "Nothing is lost" in client.get(reverse("admin:leaderboards_setaside_change", args=[pk])).content.decode()
     asked = {"action": "try_again", "_selected_action": [pk]}
     said = client.post(reverse("admin:leaderboards_setaside_changelist"), asked, follow=True).content.decode()
     assert "1 being tried again" in said
