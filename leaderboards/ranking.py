@@ -87,7 +87,7 @@ def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None)
     """The entries next to where a reader stopped, whether or not that one is still there."""
     if _is_untouched(board.mode):
         return _EMPTY
-    here = (board.placing.place_us(stop.score, stop.at or 0), stop.player)
+    here = (board.placing.place(stop.score, stop.at or 0), stop.player)
 
     def act(reading: _Reading) -> Page:
         skip, total = _band(reading, band)

@@ -21,6 +21,7 @@ from leaderboards.selectors import mode_get
 from leaderboards.services.one_score import Told, score_submit
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.wire_scores import (
+    MOST_ITEMS,
     Batch,
     BatchState,
     BatchSubmission,
@@ -36,7 +37,6 @@ from players.lookups import GameRecord
 from players.scopes import Scope
 from players.views import CallerView
 
-MOST_ITEMS = 10_000
 MOST_SECONDS = 10  # that a caller may wait for the boards
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re.ASCII | re.IGNORECASE)
 _FRAUD_CHECK = {

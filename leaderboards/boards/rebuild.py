@@ -67,7 +67,7 @@ def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None
             continue
         encoding = placing(mode.rules, window, epoch=mode.epoch)
         for scope, rows in _entries(mode, shard, window_id, players):
-            put = ((encoding.place_us(score, at), player) for player, score, at in rows)
+            put = ((encoding.place(score, at), player) for player, score, at in rows)
             while chunk := list(islice(put, ENTRIES_A_CALL)):
                 yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, chunk, [])]
 

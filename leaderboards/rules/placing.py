@@ -24,11 +24,8 @@ class Placing:
     step_us: int  # how long one step of the tie is
     earliest_wins: bool
 
-    def place(self, score: int, achieved_at: datetime) -> int:
-        return self.place_us(score, micros(achieved_at))
-
-    def place_us(self, score: int, at: int) -> int:
-        """With the time in microseconds since 1970."""
+    def place(self, score: int, at: int) -> int:
+        """`at`: microseconds since 1970."""
         key = self._key(score)
         return (key << self.bits) + self._tie(at) if self.bits else key
 
