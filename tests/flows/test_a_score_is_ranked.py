@@ -147,7 +147,7 @@ def test_who_may_submit(api: ApiClient, solo: Mode) -> None:
         ({"score": -1}, "score_out_of_bounds"),
         ({"score": 1.5}, "score_out_of_bounds"),
         ({"score": "1e999999"}, "score_out_of_bounds"),
-        ({"score": "NaN"}, "score_out_of_bounds"),
+        ({"score": "NaN"}, "invalid_request"),
         ({"score": True}, "invalid_request"),
         ({"score": None}, "invalid_request"),
         ({"achieved_at": "2099-01-01T00:00:00Z"}, "time_out_of_range"),
