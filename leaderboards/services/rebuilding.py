@@ -1,11 +1,11 @@
 """All boards of a mode again from PostgreSQL, as the next generation, while scores keep arriving and readers read."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 import structlog
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from leaderboards import outbox
 from leaderboards.boards import store
@@ -85,4 +85,6 @@ def _alone(mode: Mode) -> Iterator[None]:
                 raise RebuildUnderWay(f"The boards of {mode} are being made already.", retry_after=60)
         yield
     finally:
+        with suppress(DatabaseError):
+            own.rollback()  # answered when the lock is gone; a connection that is closed may hold it a moment longer
         own.close()
