@@ -1,1 +1,1 @@
-"""Checks, cases, replays and the audit log: a floor above `leaderboards`, still empty."""
+"""Checks of scores; cases, replays and the audit log to come. A floor above `leaderboards`."""

@@ -10,10 +10,10 @@ from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
 from config.errors import DomainError
-from leaderboards.models import RULES, Mode, SetAside
+from leaderboards.models import RULES, Mode, Outbox, SetAside
 from leaderboards.rules.mode import LOCKED, examine
 from leaderboards.rules.windows import Kind
-from leaderboards.services.set_aside import batch_retry
+from leaderboards.services.set_aside import batch_retry, retry_due_at
 
 
 class BoundsField(forms.JSONField):
@@ -115,15 +115,27 @@ class ModeAdmin(admin.ModelAdmin):
             messages.warning(request, warning)
 
 
+SET_ASIDE = (
+    "Rung could not bring this to the boards: a defect, which the error below names. Nothing is lost: the scores are in"
+    " the log, and are counted from there when it is tried again. Until then the players concerned stand on the boards"
+    " as they did before. If it comes back again and again, report the error with the lines batch_set_aside of the log."
+)
+KINDS = {
+    Outbox.Kind.SCORES: "scores that arrived",
+    Outbox.Kind.PLACED: "where players are listed",
+    Outbox.Kind.RETOLD: "players counted anew from the log",
+}
+
+
 @admin.register(SetAside)
 class SetAsideAdmin(admin.ModelAdmin):
     """Batches that could not be applied. Nothing here is lost: the scores are in the log."""
 
-    list_display = ["__str__", "mode", "shard", "tries", "set_aside_at", "error"]
+    list_display = ["__str__", "what", "mode", "shard", "tries", "set_aside_at", "next_try", "error"]
     list_filter = ["mode", "kind"]
     list_select_related = ["mode", "mode__game"]
-    readonly_fields = ["mode", "shard", "kind", "tries", "created_at", "set_aside_at", "error"]
-    fields = (*readonly_fields,)
+    readonly_fields = ["what", "mode", "shard", "tries", "created_at", "set_aside_at", "next_try", "error"]
+    fieldsets = [(None, {"fields": (*readonly_fields,), "description": SET_ASIDE})]
     actions = ["try_again"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -132,6 +144,15 @@ class SetAsideAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: SetAside | None = None) -> bool:
         """What is set aside is missing from the boards until it is tried again: it is not to be thrown away."""
         return False
+
+    @admin.display(description="what")
+    def what(self, batch: SetAside) -> str:
+        return KINDS[Outbox.Kind(batch.kind)]
+
+    @admin.display(description="next try")
+    def next_try(self, batch: SetAside) -> str:
+        due = retry_due_at(batch)
+        return f"by itself, {due:%H:%M:%S} UTC" if due else "yours: select it and “Try again”"
 
     @admin.action(description="Try again", permissions=["change"])
     def try_again(self, request: HttpRequest, batches: QuerySet[SetAside]) -> None:

@@ -1,7 +1,7 @@
 """What became of attempts: read from the log, a player at a time."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +13,11 @@ from leaderboards.cursors import AttemptCursor
 from leaderboards.errors import AttemptNotFound
 from leaderboards.log import State
 from leaderboards.rules import encoding, windows
+from leaderboards.rules.instants import instant_of, micros
 from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.wire_scores import AttemptList, AttemptsQuery, AttemptState
 from players.models import Player
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = """
 SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
     a.dimensions, a.metadata::text, a.reasons, a.id
@@ -55,7 +55,7 @@ def attempt_list(*, player: Player, asked: AttemptsQuery) -> AttemptList:
         if cursor.player != player.pk:
             raise cursors.refusal("is one of another player")
         where = "AND (a.received_at, a.id) < (%s, %s)"
-        params += [_EPOCH + timedelta(microseconds=cursor.received), cursor.id]
+        params += [instant_of(cursor.received), cursor.id]
     rows = _rows(f"{where} ORDER BY a.received_at DESC, a.id DESC LIMIT %s", [*params, asked.limit + 1])
     shown, last = rows[: asked.limit], rows[asked.limit - 1 : asked.limit]
     return AttemptList(
@@ -90,7 +90,7 @@ def _rows(rest: str, params: Sequence[Any]) -> list[Any]:
 
 def _cursor(player: Player, row: Any) -> str:
     received, id_ = row[7], row[-1]
-    return cursors.write(AttemptCursor(player.pk, (received - _EPOCH) // timedelta(microseconds=1), id_))
+    return cursors.write(AttemptCursor(player.pk, micros(received), id_))
 
 
 def _state(row: Any) -> AttemptState:

@@ -1,18 +1,16 @@
 """Boards with names: what a reader sees. Hydrated with one query, however long the page."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 from config.errors import InvalidRequest
 from leaderboards import attempts, cursors, ranking
+from leaderboards.boards.board import Band, Board, Entry, Page, Stop
 from leaderboards.cursors import BoardCursor
-from leaderboards.ranking import Band, Board, Entry, Page, Stop
 from leaderboards.rules import encoding
+from leaderboards.rules.instants import micros
 from leaderboards.wire_scores import BoardQuery, BoardState, EntryState, LookupState, StandingState
 from players.models import Player
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
@@ -69,7 +67,7 @@ def _band(board: Board, asked: BoardQuery) -> Band | None:
 
 
 def _cursor(board: Board, entry: Entry, band: Band | None, *, after: bool) -> str:
-    at = None if entry.achieved_at is None else (entry.achieved_at - _EPOCH) // timedelta(microseconds=1)
+    at = None if entry.achieved_at is None else micros(entry.achieved_at)
     low, high = (None, None) if band is None else (band.low, band.high)
     return cursors.write(
         BoardCursor(board.mode.pk, board.window.id, board.scope, after, entry.score, at, entry.player, low, high)

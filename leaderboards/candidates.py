@@ -109,11 +109,10 @@ def _check_bounds(rules: ModeRules, score: int, dimensions: Mapping[str, str]) -
     found = (rules.bounds.get(f"{name}:{value}") for name, value in dimensions.items())
     sides += [(bounds.low, bounds.high) for bounds in found if bounds]
     for low, high in sides:
-        if (low is not None and score < low) or (high is not None and score > high):
-            raise ScoreOutOfBounds(
-                f"The score is outside {encoding.unscale(low or 0, rules.decimals)}"
-                f" to {encoding.unscale(high or 0, rules.decimals)}."
-            )
+        if low is not None and score < low:
+            raise ScoreOutOfBounds(f"The score is less than {encoding.unscale(low, rules.decimals)}.")
+        if high is not None and score > high:
+            raise ScoreOutOfBounds(f"The score is more than {encoding.unscale(high, rules.decimals)}.")
 
 
 def _utc(achieved: datetime) -> datetime:

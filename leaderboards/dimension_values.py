@@ -10,15 +10,8 @@ Value = tuple[int, str, str]  # mode, dimension, value
 _known: set[Value] = set()  # taken ones stay taken; as many as the modes' rules allow
 
 
-def refused(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
-    """Those for which there is no room, whoever asks. Takes none. `most`: by mode."""
-    unknown = _unknown(asked)
-    taken = _taken(unknown) if unknown else {}
-    return {value for value in unknown if value not in _known and taken.get(value[:2], 0) >= most[value[0]]}
-
-
 def take(asked: Iterable[Value], most: Mapping[int, int]) -> set[Value]:
-    """Those for which there was no room any more; the others are taken from now on."""
+    """Those for which there was no room any more; the others are taken from now on. `most`: by mode."""
     unknown = _unknown(asked)
     if not unknown:
         return set()

@@ -11,7 +11,7 @@ from leaderboards.boards import store
 from leaderboards.boards.rebuild import shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Outbox, Stream
-from leaderboards.send import dense_width, stream_send
+from leaderboards.send import stream_send
 from leaderboards.stamp import Busy, stream_stamp
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
             _sent(mode, shard, seq)
         except NotBuilt:
             log.warning("boards_made_again", mode=mode_id, shard=shard)
-            if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=at) is None:
+            if shard_rebuild(mode=mode, shard=shard, now=at) is None:
                 return
         if not Outbox.objects.filter(mode_id=mode_id, shard=shard).exists():
             return

@@ -61,6 +61,11 @@ def make(day: date) -> bool:
         return True
 
 
+def recent_since(at: datetime) -> datetime:
+    """No attempt that is still known then has arrived earlier: for statements that are to leave older days alone."""
+    return at - timedelta(days=RECENT + 1)
+
+
 def existing_before(day: date) -> list[str]:
     """Those of the days just before, in which a repeated attempt may be."""
     names = [name(day - timedelta(days=offset)) for offset in range(1, RECENT + 1)]

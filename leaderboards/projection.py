@@ -1,4 +1,4 @@
-"""What apply keeps in PostgreSQL: pending rows, numbered batches, standings. All of it follows from the log."""
+"""What stamping keeps in PostgreSQL: pending rows, numbered batches, standings. All of it follows from the log."""
 
 from datetime import UTC, datetime
 from typing import ClassVar

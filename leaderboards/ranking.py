@@ -1,109 +1,27 @@
 """Reads of boards: pages, ranks, neighbours. Correct for one shard and for many; names join elsewhere."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from heapq import merge
 from typing import TypeVar
 
-from leaderboards import outbox
 from leaderboards.boards import store
-from leaderboards.boards.store import Slot
-from leaderboards.errors import BoardsUnavailable, ScopeNotFound, WindowNotFound
-from leaderboards.hot import expires_at
+from leaderboards.boards.board import Band, Board, Entry, Page, Stop
+from leaderboards.errors import BoardsUnavailable
 from leaderboards.models import Mode, Stream
 from leaderboards.outbox import shard_of
-from leaderboards.rules.mode import DIMENSION_VALUE
-from leaderboards.rules.placing import Placing, placing
-from leaderboards.rules.windows import Window, timezone_named, window_named
+from leaderboards.rules.instants import instant_of
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 T = TypeVar("T")
 _TRIES = 10
 _BEYOND = 2**54  # no place is greater, nor less than its negative
-Place = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    mode: Mode
-    window: Window
-    scope: str
-    placing: Placing
-
-    @property
-    def slots(self) -> list[Slot]:
-        return [self.slot(shard) for shard in range(self.mode.shards)]
-
-    def slot(self, shard: int) -> Slot:
-        return Slot(self.mode.pk, shard, self.mode.generation)
-
-    def read(self, function: str, *args: object) -> list[store.Answer]:
-        try:
-            return store.read(function, self.slots, self.window.id, self.scope, *args)
-        except store.NotBuilt:
-            outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
-            raise
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    rank: int
-    player: int
-    score: int
-    achieved_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """`version`: the sum of the shards' marks; pages with the same version agree."""
-
-    version: int
-    total: int
-    updated_at: datetime | None
-    entries: list[Entry]
-    more_before: bool = False
-    more_after: bool = False
-
-
+Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 _EMPTY = Page(0, 0, None, [])
 
 
 def _is_untouched(mode: Mode) -> bool:
     """Nothing of it has been stamped yet, so its boards are rightly not there."""
     return mode.first_score_at is None or not Stream.objects.filter(mode=mode, seq__gt=0).exists()
-
-
-def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
-    try:
-        found = window_named(window, at, timezone_named(mode.timezone))
-    except ValueError as error:
-        raise WindowNotFound(str(error)) from None
-    expires = expires_at(found)
-    if found.kind not in mode.windows or (found.starts_at and found.starts_at > at) or (expires and expires <= at):
-        raise WindowNotFound(f"{mode.slug} has no window {window[:60]!r} to show.")
-    dimension, colon, value = scope.partition(":")
-    if scope != "global" and not (colon and dimension in mode.dimensions and DIMENSION_VALUE.fullmatch(value)):
-        raise ScopeNotFound(f"{mode.slug} has no scope {scope[:100]!r}.")
-    return Board(mode, found, scope, placing(mode.rules, found, epoch=mode.epoch))
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Raw scores from `low` to `high`, both included; None where the side is open."""
-
-    low: int | None = None
-    high: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """An entry that a reader stopped at, and the side of it that is asked for."""
-
-    score: int
-    at: int | None  # microseconds since 1970
-    player: int
-    after: bool
 
 
 class _Moved(Exception):
@@ -129,13 +47,13 @@ class _Reading:
         answers = self.ask(function, *args)
         return [sum(counts) for counts in zip(*(answer.rest[0] for answer in answers), strict=True)]
 
-    def page(self, places: Sequence[Place], ranks: Sequence[int], *, total: int | None = None) -> Page:
+    def page(self, places: Sequence[Position], ranks: Sequence[int], *, total: int | None = None) -> Page:
         changed = max(answer.at for answer in self.answers)
         placing = self.board.placing
         return Page(
             version=sum(answer.mark for answer in self.answers),
             total=sum(answer.members for answer in self.answers) if total is None else total,
-            updated_at=_EPOCH + timedelta(microseconds=changed) if changed else None,
+            updated_at=instant_of(changed) if changed else None,
             entries=[
                 Entry(rank, player, placing.score(place), placing.achieved_at(place))
                 for rank, (place, player) in zip(ranks, places, strict=True)
@@ -169,7 +87,7 @@ def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None)
     """The entries next to where a reader stopped, whether or not that one is still there."""
     if _is_untouched(board.mode):
         return _EMPTY
-    here = (board.placing.place_us(stop.score, stop.at or 0), stop.player)
+    here = (board.placing.place(stop.score, stop.at or 0), stop.player)
 
     def act(reading: _Reading) -> Page:
         skip, total = _band(reading, band)
@@ -182,7 +100,7 @@ def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None)
     return _steady(board, act)
 
 
-def _paged(reading: _Reading, ordered: Sequence[Place], first: int, skip: int, total: int | None) -> Page:
+def _paged(reading: _Reading, ordered: Sequence[Position], first: int, skip: int, total: int | None) -> Page:
     """`first`: how many of the whole board stand before; `skip`: how many before the band."""
     found = reading.page(ordered, _ranks(reading, ordered, first=first + 1), total=total)
     more = bool(ordered) and first + len(ordered) < skip + found.total
@@ -208,7 +126,7 @@ def _places(board: Board, band: Band | None) -> tuple[int, int]:
     return max(least, -_BEYOND), min(greatest, _BEYOND)
 
 
-def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[Place]:
+def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[Position]:
     alone = reading.board.mode.shards == 1
     first, count = (offset, limit) if alone else (0, offset + limit)  # which shard has them is only known by merging
     if band is None:
@@ -258,20 +176,20 @@ def score_of(board: Board, player: int) -> int | None:
     return None if found is None else board.placing.score(found[0])
 
 
-def _found(reading: _Reading, players: Sequence[int]) -> dict[int, Place]:
+def _found(reading: _Reading, players: Sequence[int]) -> dict[int, Position]:
     answers = reading.ask("places", *map(store.member, players))
     own = [answers[shard_of(player, reading.board.mode.shards)].rest[0][n] for n, player in enumerate(players)]
     return {player: (int(float(place)), player) for player, place in zip(players, own, strict=True) if place}
 
 
-def _near(reading: _Reading, here: Place, most: int) -> tuple[list[Place], list[Place]]:
+def _near(reading: _Reading, here: Position, most: int) -> tuple[list[Position], list[Position]]:
     answers = reading.ask("near", here[0], store.member(here[1]), most)
     ahead = sorted((-place, player) for answer in answers for player, place in store.entries(answer.rest[0]))
     behind = sorted((-place, player) for answer in answers for player, place in store.entries(answer.rest[1]))
     return [(-place, player) for place, player in ahead[-most:]], [(-place, player) for place, player in behind[:most]]
 
 
-def _ranks(reading: _Reading, places: Sequence[Place], *, first: int | None = None) -> list[int]:
+def _ranks(reading: _Reading, places: Sequence[Position], *, first: int | None = None) -> list[int]:
     """Of each place; `first` where the places are a run of the board that begins there."""
     if not places:
         return []

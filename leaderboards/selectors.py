@@ -1,4 +1,4 @@
-"""All reads of modes; boards join here later."""
+"""Reads of games and modes. Boards are read in board_states.py, attempts in attempts.py."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -1,41 +1,30 @@
-"""Standings and placements in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
+"""Standings in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from leaderboards import log
+from leaderboards import log, placements
 from leaderboards.effects import Gathering, Put
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
+from leaderboards.placements import NOWHERE, Listing
 from leaderboards.rules import windows
 from leaderboards.rules.aggregation import Told, fold
+from leaderboards.rules.instants import instant_of
 from leaderboards.rules.mode import PLAYERS_OWN
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Row(NamedTuple):
     player: int
     window: str
     scope: str  # a submitted one, or "" for all that come from the player
-
-
-class Place(NamedTuple):
-    """Where the boards have, or should have, a player."""
-
-    region: str
-    country: str
-    listed: bool
-
-
-_NOWHERE = Place("", "", listed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +40,7 @@ def tell(*, mode: Mode, waiting: Pending, now: datetime) -> Gathering:
     """Folds what is pending into the standings, and says what that does to the boards."""
     placed, retold = waiting.placed, waiting.retold
     players = sorted({row.player for _, row in waiting.scores} | placed | retold)
-    had, wanted = _places_had(mode, players), _places_wanted(players, now)
+    had, wanted = placements.had(mode, players), placements.wanted(players, now)
     telling = _Telling(mode, _load(mode, {row.player for _, row in waiting.scores}))
     for arrived, row in waiting.scores:
         telling.add(row, arrived)
@@ -66,7 +55,7 @@ def tell(*, mode: Mode, waiting: Pending, now: datetime) -> Gathering:
     log.quarantine(beyond, reason="The total would leave the range that the mode allows.")
     _save(mode, changed)
     moved = [player for player in players if had.get(player) != wanted[player]]
-    _save_places(mode, {player: wanted[player] for player in moved})
+    placements.save(mode, {player: wanted[player] for player in moved})
     told = _load(mode, {*moved, *placed, *retold}) | changed
     return _gathered(mode, told=told, gone=gone, had=had, wanted=wanted, now=now)
 
@@ -96,7 +85,7 @@ class _Telling:
 
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
-    instant = _EPOCH + timedelta(microseconds=score.at)
+    instant = instant_of(score.at)
     ids = [
         windows.window_at(kind, instant, zone).id for bit, kind in enumerate(windows.KINDS) if score.windows >> bit & 1
     ]
@@ -109,8 +98,8 @@ def _gathered(  # noqa: PLR0913 - what was, what is, and when
     *,
     told: Mapping[Row, Told],
     gone: Iterable[Row],
-    had: Mapping[int, Place],
-    wanted: Mapping[int, Place],
+    had: Mapping[int, Listing],
+    wanted: Mapping[int, Listing],
     now: datetime,
 ) -> Gathering:
     gathering = Gathering()
@@ -119,62 +108,23 @@ def _gathered(  # noqa: PLR0913 - what was, what is, and when
         if not hot[row.window]:
             continue
         scopes = _scopes(mode, row, wanted[row.player])
-        for left in set(_scopes(mode, row, had.get(row.player, _NOWHERE))) - set(scopes):
+        for left in set(_scopes(mode, row, had.get(row.player, NOWHERE))) - set(scopes):
             gathering.drop(row.window, left, row.player)
         for scope in scopes:
             gathering.put(row.window, scope, Put(row.player, standing.score, standing.at))
     for row in gone:
-        for scope in _scopes(mode, row, had.get(row.player, _NOWHERE)):
+        for scope in _scopes(mode, row, had.get(row.player, NOWHERE)):
             gathering.drop(row.window, scope, row.player)
     return gathering
 
 
-def _scopes(mode: Mode, row: Row, place: Place) -> list[str]:
-    if not place.listed:
+def _scopes(mode: Mode, row: Row, listing: Listing) -> list[str]:
+    if not listing.listed:
         return []
     if row.scope:
         return [row.scope]
-    own = {"region": place.region, "country": place.country}
+    own = {"region": listing.region, "country": listing.country}
     return ["global", *(f"{name}:{own[name]}" for name in PLAYERS_OWN if name in mode.dimensions and own[name])]
-
-
-def _places_wanted(players: Iterable[int], now: datetime) -> dict[int, Place]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT p.id, p.region, p.country, p.erased_at IS NULL AND NOT EXISTS (
-                SELECT FROM players_ban b
-                WHERE b.player_id = p.id AND b.starts_at <= %s AND (b.ends_at IS NULL OR b.ends_at > %s)
-            ) FROM players_player p WHERE p.id = ANY(%s)
-            """,
-            [now, now, list(players)],
-        )
-        found = {pk: Place(region, country, listed) for pk, region, country, listed in cursor.fetchall()}
-    return {player: found.get(player, _NOWHERE) for player in players}
-
-
-def _places_had(mode: Mode, players: Iterable[int]) -> dict[int, Place]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT player_id, region, country, listed FROM leaderboards_placement"
-            " WHERE mode_id = %s AND player_id = ANY(%s)",
-            [mode.pk, list(players)],
-        )
-        return {pk: Place(region, country, listed) for pk, region, country, listed in cursor.fetchall()}
-
-
-def _save_places(mode: Mode, places: Mapping[int, Place]) -> None:
-    columns = [list(places), *([getattr(place, name) for place in places.values()] for name in Place._fields)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO leaderboards_placement (mode_id, player_id, region, country, listed)
-            SELECT %s, * FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::boolean[])
-            ON CONFLICT (mode_id, player_id) DO UPDATE
-            SET region = EXCLUDED.region, country = EXCLUDED.country, listed = EXCLUDED.listed
-            """,
-            [mode.pk, *columns],
-        )
 
 
 def _load(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
@@ -233,9 +183,9 @@ def _from_log(mode: Mode, players: Iterable[int]) -> _Telling:
             """
             SELECT player_id, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, id, windows, dimensions,
                 (extract(epoch FROM received_at) * 1000000)::bigint
-            FROM score_attempts WHERE player_id = ANY(%s) AND mode_id = %s AND state = 0 ORDER BY received_at, id
+            FROM score_attempts WHERE player_id = ANY(%s) AND mode_id = %s AND state = %s ORDER BY received_at, id
             """,
-            [list(players), mode.pk],
+            [list(players), mode.pk, log.State.ACCEPTED],
         )
         for player, score, at, attempt, mask, dimensions, received in cursor.fetchall():
             telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)

@@ -9,6 +9,7 @@ from config.wire import Incoming, Instant, Outgoing
 from leaderboards.rules.mode import Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
+MOST_ITEMS = 10_000  # of a batch
 Word = Annotated[str, Meta(max_length=128)]
 
 
@@ -40,7 +41,7 @@ class BatchSubmission(Submission, kw_only=True):
 class Batch(Incoming):
     """Items are decoded one by one, so that a bad one does not take the others with it."""
 
-    scores: Annotated[list[Raw], Meta(min_length=1, max_length=10_000)]
+    scores: Annotated[list[Raw], Meta(min_length=1, max_length=MOST_ITEMS)]
 
 
 class SubmissionState(Outgoing):

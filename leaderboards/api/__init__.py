@@ -1,1 +1,1 @@
-"""DRF: games, modes and, next, scores and boards."""
+"""DRF: games and modes, scores and attempts, boards."""

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from config.errors import Forbidden, Unauthenticated
 from config.openapi import describe, in_path
 from leaderboards.board_states import board_state, lookup_state, standing_state
-from leaderboards.ranking import board_named
+from leaderboards.boards.board import board_named
 from leaderboards.selectors import mode_get
 from leaderboards.wire_scores import (
     BoardQuery,

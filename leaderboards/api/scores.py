@@ -11,16 +11,17 @@ from rest_framework.response import Response
 from config import wire
 from config.errors import DomainError, Forbidden, InvalidRequest
 from config.openapi import describe
+from leaderboards.boards.board import board_named
 from leaderboards.errors import ModeNotFound
 from leaderboards.log import State
 from leaderboards.models import Mode
-from leaderboards.ranking import board_named
 from leaderboards.rules import encoding
 from leaderboards.rules.windows import longest
 from leaderboards.selectors import mode_get
 from leaderboards.services.one_score import Told, score_submit
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.wire_scores import (
+    MOST_ITEMS,
     Batch,
     BatchState,
     BatchSubmission,
@@ -36,7 +37,6 @@ from players.lookups import GameRecord
 from players.scopes import Scope
 from players.views import CallerView
 
-MOST_ITEMS = 10_000
 MOST_SECONDS = 10  # that a caller may wait for the boards
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re.ASCII | re.IGNORECASE)
 _FRAUD_CHECK = {

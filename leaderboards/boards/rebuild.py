@@ -1,7 +1,7 @@
 """Boards again from the standings, while scores keep arriving in the log."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby, islice
 
 from django.db import connection, transaction
@@ -10,12 +10,12 @@ from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Standing, Stream
+from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import PLAYERS_OWN
-from leaderboards.rules.placing import placing
+from leaderboards.rules.placing import dense_width, placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
 ENTRIES_A_CALL = 5000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Progress = Callable[[int], object]  # told how many entries were written
 
 
@@ -23,7 +23,7 @@ def silent(_: int) -> None:
     pass
 
 
-def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int | None:
+def shard_rebuild(*, mode: Mode, shard: int, now: datetime) -> int | None:
     """Fills a slot that is empty or broken, with its stream held so that nothing is stamped meanwhile; its number.
 
     None where another has the stream: then it is being seen to.
@@ -34,32 +34,28 @@ def shard_rebuild(*, mode: Mode, shard: int, width: int, now: datetime) -> int |
             return None
         if Mode.objects.values_list("generation", flat=True).get(pk=mode.pk) != mode.generation:
             return stream.seq  # what was found broken has been replaced meanwhile
-        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, width=width, now=now, progress=silent)
+        _fill(mode, Slot(mode.pk, shard, mode.generation), stream.seq, now=now, progress=silent)
     return stream.seq
 
 
-def generation_fill(
-    *, mode: Mode, generation: int, width: int, now: datetime, progress: Progress = silent
-) -> dict[int, int]:
-    """Fills every shard of a generation that nobody reads yet, from one snapshot; the number each shows.
+def generation_fill(*, mode: Mode, generation: int, now: datetime, progress: Progress = silent) -> None:
+    """Fills every shard of a generation that nobody reads yet, from one snapshot.
 
     Nothing is locked: stamping goes on, and what it adds is sent afterwards.
     """
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        numbers = dict(Stream.objects.filter(mode=mode).order_by("shard").values_list("shard", "seq"))
-        for shard, seq in numbers.items():
-            _fill(mode, Slot(mode.pk, shard, generation), seq, width=width, now=now, progress=progress)
-    return numbers
+        for shard, seq in Stream.objects.filter(mode=mode).order_by("shard").values_list("shard", "seq"):
+            _fill(mode, Slot(mode.pk, shard, generation), seq, now=now, progress=progress)
 
 
-def _fill(mode: Mode, slot: Slot, seq: int, *, width: int, now: datetime, progress: Progress) -> None:  # noqa: PLR0913
+def _fill(mode: Mode, slot: Slot, seq: int, *, now: datetime, progress: Progress) -> None:
     token = store.begin(slot)
     for changes in expected(mode, slot.shard, now):
-        store.fill(slot, token, changes, width=width)
+        store.fill(slot, token, changes, width=dense_width(mode.rules))
         progress(sum(len(change.put) for change in changes))
-    store.built(slot, token, seq, at=int((now - _EPOCH).total_seconds() * 1_000_000))
+    store.built(slot, token, seq, at=micros(now))
 
 
 def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None = None) -> Iterator[list[Change]]:
@@ -71,7 +67,7 @@ def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None
             continue
         encoding = placing(mode.rules, window, epoch=mode.epoch)
         for scope, rows in _entries(mode, shard, window_id, players):
-            put = ((encoding.place_us(score, at), player) for player, score, at in rows)
+            put = ((encoding.place(score, at), player) for player, score, at in rows)
             while chunk := list(islice(put, ENTRIES_A_CALL)):
                 yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, chunk, [])]
 

@@ -5,14 +5,12 @@ began, turned so that who should win has more. A place is a whole number within 
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from leaderboards.rules import encoding
+from leaderboards.rules.instants import MICROSECOND, micros
 from leaderboards.rules.mode import ModeRules
 from leaderboards.rules.windows import Window
-
-_MICROSECOND = timedelta(microseconds=1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +24,8 @@ class Placing:
     step_us: int  # how long one step of the tie is
     earliest_wins: bool
 
-    def place(self, score: int, achieved_at: datetime) -> int:
-        return self.place_us(score, (achieved_at - _EPOCH) // _MICROSECOND)
-
-    def place_us(self, score: int, at: int) -> int:
-        """With the time in microseconds since 1970."""
+    def place(self, score: int, at: int) -> int:
+        """`at`: microseconds since 1970."""
         key = self._key(score)
         return (key << self.bits) + self._tie(at) if self.bits else key
 
@@ -43,7 +38,7 @@ class Placing:
             return None
         tie = place & self._most
         steps = self._most - tie if self.earliest_wins else tie
-        return self.starts_at + steps * self.step_us * _MICROSECOND
+        return self.starts_at + steps * self.step_us * MICROSECOND
 
     def places_of(self, score: int) -> tuple[int, int]:
         """The least and the greatest place that this score can have."""
@@ -61,9 +56,16 @@ class Placing:
 
     def _tie(self, at: int) -> int:
         assert self.starts_at is not None  # noqa: S101 - bits and a beginning come together
-        steps = (at - (self.starts_at - _EPOCH) // _MICROSECOND) // self.step_us
+        steps = (at - micros(self.starts_at)) // self.step_us
         steps = min(max(steps, 0), self._most)
         return self._most - steps if self.earliest_wins else steps
+
+
+def dense_width(rules: ModeRules) -> int:
+    """How many places one key has, for boards that count distinct keys; 0 where they need not."""
+    if rules.ranking != "dense":
+        return 0
+    return 1 if rules.tie_break == "none" else 1 << encoding.tie_bits(*rules.key_range())
 
 
 def placing(rules: ModeRules, window: Window, *, epoch: datetime) -> Placing:

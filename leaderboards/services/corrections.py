@@ -4,7 +4,7 @@ Which attempts count is in the log; where a player is listed follows from the pl
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models.signals import post_delete, post_save, pre_save
 
 from config import valkey
-from leaderboards import keys, outbox
+from leaderboards import keys, outbox, placements
 from leaderboards.errors import AttemptNotFound
 from leaderboards.log import State
 from leaderboards.models import Mode, Outbox, SetAside
@@ -33,7 +33,7 @@ def connect() -> None:
     post_delete.connect(_on_ban, sender=Ban, dispatch_uid="boards-ban-deleted")
 
 
-def players_replace(players: Iterable[int]) -> None:
+def players_relist(players: Iterable[int]) -> None:
     """Has the boards follow where these players are listed now. Part of the caller's transaction.
 
     In every mode that has scores: one that is just being stamped has no placement to see yet, and has read the old.
@@ -47,12 +47,12 @@ def players_replace(players: Iterable[int]) -> None:
         )
         for mode, shards, player in cursor.fetchall():
             by_mode.setdefault((mode, shards), []).append(player)
-    rung = [
+    streams = [
         stream
         for (mode, shards), found in by_mode.items()
         for stream in outbox.add_correction(mode, shards, Outbox.Kind.PLACED, found)
     ]
-    transaction.on_commit(lambda: outbox.ring(rung))  # the transaction is the admin's or a service's, not ours
+    transaction.on_commit(lambda: outbox.ring(streams))  # the transaction is the admin's or a service's, not ours
 
 
 def attempt_take_back(*, mode: Mode, player: int, attempt_id: UUID) -> None:
@@ -73,8 +73,8 @@ def _attempt_set(mode: Mode, player: int, attempt_id: UUID, *, before: State, af
         )
         if not cursor.rowcount:
             raise AttemptNotFound(f"{mode.slug} has no such attempt of that player to change.")
-        rung = outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, [player])
-        transaction.on_commit(lambda: outbox.ring(rung))  # may be part of a larger act
+        streams = outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, [player])
+        transaction.on_commit(lambda: outbox.ring(streams))  # may be part of a larger act
 
 
 def standings_retell(*, mode: Mode) -> int:
@@ -87,22 +87,22 @@ def standings_retell(*, mode: Mode) -> int:
             [mode.pk, mode.pk],
         )
         players = [row[0] for row in cursor.fetchall()]
-        rung = {
+        streams = {
             stream
             for first in range(0, len(players), MOST)
             for stream in outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, players[first : first + MOST])
         }
-        transaction.on_commit(lambda: outbox.ring(sorted(rung)))
+        transaction.on_commit(lambda: outbox.ring(sorted(streams)))
     return len(players)
 
 
 def bans_follow(*, now: datetime) -> int:
     """Players whose bans began or ended since the last look, listed accordingly; how many."""
     since = _looked_at()
-    found = _misplaced(now, since - _MARGIN if since else None)
+    found = placements.misplaced_by_bans(since=since - _MARGIN if since else None, now=now, most=MOST)
     if found:
         with transaction.atomic():
-            players_replace(found)
+            players_relist(found)
     if len(found) < MOST:
         with contextlib.suppress(valkey.ValkeyUnavailable):
             valkey.cache_set(keys.bans_looked_at(), now.isoformat(), seconds=_SECONDS_REMEMBERED)
@@ -120,31 +120,9 @@ def _looked_at() -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _misplaced(now: datetime, since: datetime | None) -> Sequence[int]:
-    """Those with bans that began or ended since then whose placement says otherwise."""
-    passed = (
-        "SELECT player_id FROM players_ban WHERE starts_at > %(since)s AND starts_at <= %(now)s"
-        " UNION SELECT player_id FROM players_ban WHERE ends_at > %(since)s AND ends_at <= %(now)s"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            SELECT DISTINCT p.id FROM ({passed if since else "SELECT DISTINCT player_id FROM players_ban"}) b
-            JOIN players_player p ON p.id = b.player_id AND p.erased_at IS NULL
-            JOIN leaderboards_placement l ON l.player_id = p.id
-            WHERE l.listed = EXISTS (
-                SELECT FROM players_ban a WHERE a.player_id = p.id AND a.starts_at <= %(now)s
-                AND (a.ends_at IS NULL OR a.ends_at > %(now)s)
-            ) LIMIT %(most)s
-            """,  # noqa: S608 - the text is ours
-            {"since": since, "now": now, "most": MOST},
-        )
-        return [row[0] for row in cursor.fetchall()]
-
-
 def _on_change(*, player: Player, before: dict[str, Any], **_: object) -> None:
     if before.keys() & {"region", "country"}:
-        players_replace([player.pk])
+        players_relist([player.pk])
 
 
 def _on_erase(*, player: Player, **_: object) -> None:
@@ -155,7 +133,7 @@ def _on_erase(*, player: Player, **_: object) -> None:
             " WHERE player_id = %s AND (metadata IS NOT NULL OR client IS NOT NULL)",
             [player.pk],
         )
-    players_replace([player.pk])
+    players_relist([player.pk])
 
 
 def _on_ban_saving(*, instance: Ban, **_: object) -> None:
@@ -165,4 +143,4 @@ def _on_ban_saving(*, instance: Ban, **_: object) -> None:
 
 
 def _on_ban(*, instance: Ban, **_: object) -> None:
-    players_replace(getattr(instance, "players_concerned", {instance.player_id}) | {instance.player_id})
+    players_relist(getattr(instance, "players_concerned", {instance.player_id}) | {instance.player_id})

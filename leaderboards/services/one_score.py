@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from django.db.models import Max
 from django.utils import timezone
@@ -12,11 +11,11 @@ from config.errors import DomainError, Unavailable
 from leaderboards import log, partitions, ranking
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
+from leaderboards.boards.board import Board
 from leaderboards.boards.store import Slot
 from leaderboards.log import State
 from leaderboards.models import Outbox, Stream
 from leaderboards.outbox import shard_of
-from leaderboards.ranking import Board
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from players.access import Caller
 from players.lookups import GameRecord
@@ -66,8 +65,7 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
 
 
 def _judged(outcome: Outcome) -> Outcome:
-    since = timezone.now() - timedelta(days=partitions.RECENT + 1)
-    found = log.find([(outcome.player, outcome.attempt_id)], since=since)
+    found = log.find([(outcome.player, outcome.attempt_id)], since=partitions.recent_since(timezone.now()))
     return replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 

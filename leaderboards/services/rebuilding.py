@@ -1,8 +1,7 @@
 """All boards of a mode again from PostgreSQL, as the next generation, while scores keep arriving and readers read."""
 
-import contextlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 import structlog
@@ -15,7 +14,7 @@ from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.errors import BoardsUnavailable
 from leaderboards.keys import Lock
 from leaderboards.models import Mode, Stream
-from leaderboards.send import dense_width, slot_send
+from leaderboards.send import slot_send
 
 log = structlog.get_logger(__name__)
 _TRIES = 5
@@ -33,7 +32,7 @@ def mode_rebuild(*, mode: Mode, now: datetime, progress: Progress = silent) -> i
             mode.refresh_from_db()
             generation = mode.generation + 1
             try:
-                generation_fill(mode=mode, generation=generation, width=dense_width(mode), now=now, progress=progress)
+                generation_fill(mode=mode, generation=generation, now=now, progress=progress)
                 _catch_up(mode, generation)
                 _switch(mode, generation)
             except NotBuilt:
@@ -86,6 +85,6 @@ def _alone(mode: Mode) -> Iterator[None]:
                 raise RebuildUnderWay(f"The boards of {mode} are being made already.", retry_after=60)
         yield
     finally:
-        with contextlib.suppress(DatabaseError):
-            own.rollback()  # a connection that is merely closed may hold its lock for a moment yet
+        with suppress(DatabaseError):
+            own.rollback()  # answered when the lock is gone; a connection that is closed may hold it a moment longer
         own.close()

@@ -8,17 +8,18 @@ from random import randrange
 from time import monotonic
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from config.metrics import BOARD_DIFFERENCES
+from leaderboards import placements
 from leaderboards.boards import store
 from leaderboards.boards.rebuild import expected, shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Placement, Stream
 from leaderboards.rules.windows import kind_named, timezone_named, window_at
-from leaderboards.send import dense_width, slot_send
-from leaderboards.services.corrections import players_replace
+from leaderboards.send import slot_send
+from leaderboards.services.corrections import players_relist
 
 log = structlog.get_logger(__name__)
 SAMPLE = 1000  # players a mode and look
@@ -41,7 +42,7 @@ def reconcile_all(*, now: datetime) -> Findings:
     """Every entry of every board. A stream is held while its shard is compared: scores are taken, boards wait."""
     findings = Findings()
     for mode in _played():
-        _replace_misplaced(findings, mode, low=0, most=None, now=now)
+        _relist_misplaced(findings, mode, low=0, most=None, now=now)
         for shard in range(mode.shards):
             if _differs(findings, mode, shard, now):
                 _repair(findings, mode, shard, now)
@@ -60,7 +61,7 @@ def reconcile_sample(*, now: datetime) -> Findings:
             break
         highest = Placement.objects.filter(mode=mode).aggregate(highest=Max("player_id"))["highest"] or 0
         low = randrange(highest + 1)  # noqa: S311 - whom we look at is no secret
-        _replace_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
+        _relist_misplaced(findings, mode, low=low, most=SAMPLE, now=now)
         for shard in range(mode.shards):
             if _sample_differs(findings, mode, shard, low, now):
                 _repair(findings, mode, shard, now)
@@ -71,22 +72,11 @@ def _played(order: str = "pk") -> Iterator[Mode]:
     return Mode.objects.filter(first_score_at__isnull=False).select_related("game").order_by(order).iterator()
 
 
-def _replace_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
+def _relist_misplaced(findings: Findings, mode: Mode, *, low: int, most: int | None, now: datetime) -> None:
     """Players whose placement is not what they and their bans say."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT p.id FROM (
-                SELECT * FROM leaderboards_placement WHERE mode_id = %s AND player_id >= %s ORDER BY player_id LIMIT %s
-            ) l JOIN players_player p ON p.id = l.player_id
-            WHERE (l.region, l.country, l.listed) <> (p.region, p.country, p.erased_at IS NULL AND NOT EXISTS (
-                SELECT FROM players_ban b
-                WHERE b.player_id = p.id AND b.starts_at <= %s AND (b.ends_at IS NULL OR b.ends_at > %s)))
-            """,
-            [mode.pk, low, most, now, now],
-        )
-        found = [row[0] for row in cursor.fetchall()]
-        players_replace(found)
+    with transaction.atomic():
+        found = placements.misplaced(mode, low=low, most=most, now=now)
+        players_relist(found)
     findings.misplaced += len(found)
     BOARD_DIFFERENCES.labels("placement").inc(len(found))
 
@@ -178,5 +168,5 @@ def _note(findings: Findings, mode: Mode, shard: int, found: Counter[str]) -> bo
 
 def _repair(findings: Findings, mode: Mode, shard: int, now: datetime) -> None:
     mode.refresh_from_db(fields=["generation"])
-    if shard_rebuild(mode=mode, shard=shard, width=dense_width(mode), now=now) is not None:
+    if shard_rebuild(mode=mode, shard=shard, now=now) is not None:
         findings.repaired.append(f"{mode} shard {shard}")

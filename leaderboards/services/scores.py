@@ -1,24 +1,20 @@
 """Submitting scores: one core that takes a batch. Judge, log in one commit, ring."""
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
-import msgspec
-from django.db import OperationalError, ProgrammingError, connection, transaction
 from django.utils.timezone import now
-from psycopg import errors as pg
 
-from config.errors import DomainError, InvalidRequest, Unavailable
+from config.errors import DomainError, InvalidRequest
 from leaderboards import admission, dimension_values, log, outbox, partitions
 from leaderboards.admission import Door
 from leaderboards.candidates import Candidate, candidate_of, place_in_windows
+from leaderboards.commit import Results, scores_commit
 from leaderboards.errors import AttemptConflict
-from leaderboards.log import Attempt, Key, Logged, State
+from leaderboards.log import Key, Logged
 from leaderboards.models import Mode
-from leaderboards.outbox import ScoreRow
 from leaderboards.wire_scores import Submission
 from players.access import Caller
 from players.errors import PlayerBanned
@@ -26,9 +22,6 @@ from players.lookups import GameRecord
 from players.models import Ban
 from players.selectors import players_known
 from players.services import players_register
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +80,7 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
     good = [one for n, one in enumerate(batch) if n not in refused]
     if look and good:
         look(players)
-    results, streams = _logged(good, players, door.caller) if good else ({}, [])
+    results, streams = scores_commit(batch=good, players=players, caller=door.caller) if good else ({}, [])
     outbox.ring(streams)
     known = _repeated([batch[n] for n in refused], players, door.now) if refused else {}
     return [
@@ -101,7 +94,7 @@ def _refused(batch: Sequence[Candidate], players: Mapping[str, int], door: Door)
     refused = {n: error for n, one in enumerate(batch) if (error := place_in_windows(one, door.now))}
     refused = _banned(batch, players, door.now) | refused
     refused = admission.judge(batch, door) | refused
-    return _unbounded([n for n in range(len(batch)) if n not in refused], batch) | refused
+    return _without_room([n for n in range(len(batch)) if n not in refused], batch) | refused
 
 
 def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime) -> _Refused:
@@ -117,7 +110,7 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
     }
 
 
-def _unbounded(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
+def _without_room(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
     """Those whose dimensions would take more values than their mode allows."""
     most = {batch[n].mode.pk: batch[n].mode.dimension_values for n in good}
     refused = dimension_values.take((value for n in good for value in batch[n].values), most)
@@ -131,7 +124,7 @@ def _unbounded(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
 def _repeated(refused: Sequence[Candidate], players: Mapping[str, int], at: datetime) -> dict[Key, Logged]:
     """What is in the log of those that would be refused by now: a token expires, a window closes, a ban comes."""
     keys = [(players[one.player_id], one.attempt_id) for one in refused if one.player_id in players]
-    return log.find(keys, since=at - timedelta(days=partitions.RECENT + 1)) if keys else {}
+    return log.find(keys, since=partitions.recent_since(at)) if keys else {}
 
 
 def _refused_or_known(
@@ -143,91 +136,7 @@ def _refused_or_known(
     return Outcome(one.mode, one.player_id, players[one.player_id], one.attempt_id, logged, duplicate=True)
 
 
-_Results = dict[Key, tuple[Logged, bool]]
-
-
-def _logged(
-    found: Sequence[Candidate], players: Mapping[str, int], caller: Caller
-) -> tuple[_Results, list[outbox.Stream]]:
-    """In one commit. Whatever two callers send at the same time, each attempt is in once."""
-    attempts: dict[Key, Attempt] = {}
-    for one in found:
-        attempt = _attempt(one, players[one.player_id], caller)
-        one.taken = attempts.setdefault(attempt.key, attempt) is not attempt
-    for _ in range(_TRIES):
-        try:
-            with transaction.atomic(durable=True):
-                return _write(attempts, {one.mode.pk: one.mode for one in found})
-        except ProgrammingError as error:
-            if not isinstance(error.__cause__, pg.UndefinedTable):
-                raise
-            partitions.make_ahead(partitions.today())
-        except OperationalError as error:
-            if not isinstance(error.__cause__, pg.DeadlockDetected):
-                raise
-    raise Unavailable("The log is too busy.", retry_after=1)
-
-
-def _attempt(one: Candidate, player: int, caller: Caller) -> Attempt:
-    return Attempt(
-        mode_id=one.mode.pk,
-        player_id=player,
-        attempt_id=one.attempt_id,
-        score=one.score,
-        achieved_at=one.achieved_at,
-        windows=one.windows,
-        key_id=caller.key,
-        dimensions=json.dumps(one.dimensions) if one.dimensions else None,
-        metadata=one.metadata,
-        client=msgspec.json.encode(one.client).decode() if one.client else None,
-        state=one.state,
-        reasons=json.dumps(one.reasons) if one.reasons else None,
-    )
-
-
-def _write(attempts: Mapping[Key, Attempt], modes: Mapping[int, Mode]) -> tuple[_Results, list[outbox.Stream]]:
-    arrived = log.enter()
-    new = log.append(list(attempts.values()), arrived=arrived)
-    before = log.find(
-        [key for key in attempts if key not in new], since=arrived - timedelta(days=partitions.RECENT + 1)
-    )
-    results: _Results = {key: (logged, True) for key, logged in before.items()}
-    rows: dict[int, list[ScoreRow]] = {}
-    for key, id_ in new.items():
-        one = attempts[key]
-        dimensions = json.loads(one.dimensions) if one.dimensions else {}
-        results[key] = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, dimensions), False
-        counting = rows.setdefault(one.mode_id, [])
-        if one.state is State.ACCEPTED:
-            counting.append(ScoreRow(key[0], one.score, _micros(one.achieved_at), id_, one.windows, dimensions))
-    streams: list[outbox.Stream] = []
-    for mode_id in sorted(rows):
-        _first_score(modes[mode_id], arrived)
-        streams += outbox.add_scores(mode_id, modes[mode_id].shards, rows[mode_id], arrived=_micros(arrived))
-    return results, streams
-
-
-def _micros(at: datetime) -> int:
-    return (at - _EPOCH) // timedelta(microseconds=1)
-
-
-def _first_score(mode: Mode, arrived: datetime) -> None:
-    """From now on the rules that scores depend on are locked, and the streams have their consumers' rows."""
-    if mode.first_score_at is not None:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO leaderboards_stream (mode_id, shard, seq) SELECT %s, generate_series(0, %s - 1), 0"
-            " ON CONFLICT DO NOTHING",
-            [mode.pk, mode.shards],
-        )
-        cursor.execute(
-            "UPDATE leaderboards_mode SET first_score_at = %s WHERE id = %s AND first_score_at IS NULL",
-            [arrived, mode.pk],
-        )
-
-
-def _outcome(one: Candidate, players: Mapping[str, int], results: _Results) -> Outcome | DomainError:
+def _outcome(one: Candidate, players: Mapping[str, int], results: Results) -> Outcome | DomainError:
     logged, known = results[players[one.player_id], one.attempt_id]
     if not _is_same(one, logged):
         return AttemptConflict("This attempt was sent before with other content.")

@@ -16,8 +16,8 @@ from leaderboards.models import Outbox, SetAside
 from leaderboards.outbox import decode_players, decode_scores
 
 log = structlog.get_logger(__name__)
-TRIES = 5  # by itself; then a person decides
-_FIRST_WAIT = timedelta(seconds=5)
+TRIES = 5  # the first among them; then a person decides
+_WAIT = timedelta(seconds=5)  # twice as long with each try, so 10 seconds after the first
 _PARTS = 10  # a batch comes back in parts, so that in the end only what is bad is left
 
 
@@ -27,7 +27,9 @@ class BatchUnreadable(DomainError):
 
 def batch_retry(*, batch: SetAside) -> None:
     with transaction.atomic():
-        found = SetAside.objects.select_for_update(skip_locked=True).filter(pk=batch.pk).select_related("mode").first()
+        # itself alone: scores of new players refer to the game, and would wait for a lock on it
+        own = SetAside.objects.select_for_update(skip_locked=True, of=("self",)).select_related("mode__game")
+        found = own.filter(pk=batch.pk).first()
         if found is None:
             return  # somebody else's by now
         players = _players(found)
@@ -41,9 +43,14 @@ def batch_retry(*, batch: SetAside) -> None:
         transaction.on_commit(lambda: outbox.ring([stream]))
 
 
+def retry_due_at(batch: SetAside) -> datetime | None:
+    """When it is tried again by itself; None: a person decides."""
+    return None if batch.tries >= TRIES else batch.set_aside_at + _WAIT * 2**batch.tries
+
+
 def batches_retry_due(*, now: datetime) -> int:
     """Those whose time has come, each a few times and ever later; how many."""
-    waits = Value(_FIRST_WAIT) * Power(2, F("tries"))
+    waits = Value(_WAIT) * Power(2, F("tries"))
     due = SetAside.objects.filter(tries__lt=TRIES, set_aside_at__lt=Value(now) - waits)
     retried = 0
     for batch in due.order_by("pk")[:100]:
@@ -64,5 +71,6 @@ def _players(batch: SetAside) -> list[int]:
         return sorted(set(decode_players(payload).players))
     except ValueError:  # msgspec's are
         raise BatchUnreadable(
-            f"What was set aside cannot be read. `rebuild_boards --mode {batch.mode.slug} --from-log` counts it again."
+            "What was set aside cannot be read."
+            f" `rebuild_boards --game {batch.mode.game.slug} --mode {batch.mode.slug} --from-log` counts it again."
         ) from None

@@ -134,13 +134,17 @@ def test_an_operator_tries_it_again(solo: Mode, monkeypatch: pytest.MonkeyPatch,
     poison = Poison(monkeypatch, "p-bad")
     submit(solo, "p-bad", 5, START, 1)
     drain(solo)
-    SetAside.objects.update(tries=TRIES)
     poison.end()
     client.force_login(User.objects.create_superuser("boss"))
-    page = client.get(reverse("admin:leaderboards_setaside_changelist")).content.decode()
+    listed = reverse("admin:leaderboards_setaside_changelist")
+    page = client.get(listed).content.decode()
+    assert "scores that arrived" in page
     assert "what nobody has thought of" in page
+    assert "by itself, " in page
+    SetAside.objects.update(tries=TRIES)
+    assert "yours: select it" in client.get(listed).content.decode()
     pk = SetAside.objects.get().pk
-    assert client.get(reverse("admin:leaderboards_setaside_change", args=[pk])).status_code == 200
+    assert "Nothing is lost" in client.get(reverse("admin:leaderboards_setaside_change", args=[pk])).content.decode()
     asked = {"action": "try_again", "_selected_action": [pk]}
     said = client.post(reverse("admin:leaderboards_setaside_changelist"), asked, follow=True).content.decode()
     assert "1 being tried again" in said
@@ -160,7 +164,7 @@ def test_what_cannot_even_be_read_is_counted_from_the_log(solo: Mode, client: Cl
     client.force_login(User.objects.create_superuser("boss"))
     asked = {"action": "try_again", "_selected_action": [SetAside.objects.get().pk]}
     said = client.post(reverse("admin:leaderboards_setaside_changelist"), asked, follow=True).content.decode()
-    assert "rebuild_boards --mode solo --from-log" in said
+    assert "rebuild_boards --game arena --mode solo --from-log" in said
     call_command("rebuild_boards", mode="solo", from_log=True)
     assert _totals() == {"p-1": 5, "p-2": 7}
     assert not SetAside.objects.exists()

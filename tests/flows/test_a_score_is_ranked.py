@@ -1,11 +1,13 @@
 """A score over the API: taken once, ranked the same wherever one looks."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from uuid import uuid4
 
 import pytest
 
 from leaderboards.models import Mode, Outbox
+from leaderboards.wire import ValueBounds
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_token
 from tests.leaderboards.spine import drain
@@ -171,6 +173,21 @@ def test_what_cannot_be_is_refused_and_not_stored(
     assert answer.json()["code"] == code
     assert not Outbox.objects.exists()
     assert Mode.objects.get().first_score_at is None
+
+
+def test_a_value_of_a_dimension_has_bounds_of_its_own(api: ApiClient) -> None:
+    bounds = {"level:7": ValueBounds(max_score=Decimal("59.5")), "level:8": ValueBounds(min_score=Decimal(10))}
+    mode = make_mode(make_game("arena"), decimals=1, dimensions=("level",), bounds=bounds)
+    key = make_key(mode.game)
+
+    def said(level: str, score: str) -> tuple[int, str]:
+        body = {"player_id": "p-1", "score": score, "dimensions": {"level": level}}
+        answer = api("POST", f"{SOLO}/scores", credential=key, json=body)
+        return answer.status_code, answer.json().get("detail", "")
+
+    assert said("7", "59.5") == said("7", "-100") == said("8", "10") == said("9", "1000") == (202, "")
+    assert said("7", "59.6") == (422, "The score is more than 59.5.")
+    assert said("8", "9.9") == (422, "The score is less than 10.0.")
 
 
 def test_an_empty_board_is_no_error(api: ApiClient, solo: Mode, key: str) -> None:

@@ -9,8 +9,6 @@ import os
 import random
 import secrets
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -23,10 +21,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from config.embedded.home import PROJECT_ROOT
 from config.embedded.ports import free_port
 from tests.embedded.processes_of import wait_until
-from tests.whole import SERVERS_OF_OTHERS, Rung
+from tests.whole import Rung
 
 KILLS = int(os.environ.get("RUNG_KILLS", "12"))
 SEED = os.environ.get("RUNG_SEED") or secrets.token_hex(4)
@@ -159,22 +156,8 @@ def _order(chance: random.Random) -> Iterator[tuple[str, float]]:
 
 def _game(rung: Rung, folder: Path) -> str:
     (folder / "arena.toml").write_text(CONFIG)
-    _manage(rung, "apply_config", str(folder / "arena.toml"))
-    return _manage(rung, "create_key", "arena").strip()
-
-
-def _manage(rung: Rung, *arguments: str) -> str:
-    env = {name: value for name, value in os.environ.items() if name not in SERVERS_OF_OTHERS}
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=PROJECT_ROOT,
-        env=env | {"RUNG_HOME": str(rung.folder)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return done.stdout
+    rung.manage("apply_config", str(folder / "arena.toml"))
+    return rung.manage("create_key", "arena").strip()
 
 
 def _kill(rung: Rung, victim: str) -> None:

@@ -12,9 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from config import valkey
+from leaderboards.boards.board import Board, board_named
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.models import Mode, Outbox, Standing
-from leaderboards.ranking import Board, board_named, page
+from leaderboards.ranking import page
 from leaderboards.services.corrections import attempt_restore, attempt_take_back
 from leaderboards.stamp import stream_stamp
 from players.models import Ban, Player

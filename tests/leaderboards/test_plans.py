@@ -119,7 +119,7 @@ def test_logging_looks_for_each_attempt_by_index(mode: Mode, many: int) -> None:
     with explained() as plans, transaction.atomic():
         arrived = log.enter()
         assert len(log.append(attempts, arrived=arrived)) == many
-        assert len(log.find(keys, since=arrived - timedelta(days=partitions.RECENT + 1))) == many
+        assert len(log.find(keys, since=partitions.recent_since(arrived))) == many
     assert len(plans) == 3
     none_is_scanned(plans)
 

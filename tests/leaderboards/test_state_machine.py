@@ -1,9 +1,8 @@
-"""Scores, corrections, crashes and losses in any order: at rest, every board equals a model of a few dozen lines."""
+"""Scores, corrections, crashes and losses in any order: at rest, every board equals a model (board_model.py)."""
 
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,22 +17,26 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from config import valkey
 from leaderboards import keys, log, outbox
 from leaderboards.boards import store
+from leaderboards.boards.board import board_named
 from leaderboards.boards.rebuild import shard_rebuild
 from leaderboards.boards.store import Slot
 from leaderboards.drain import stream_drain
 from leaderboards.errors import AttemptConflict
 from leaderboards.log import Attempt as Row
-from leaderboards.models import Mode, Outbox, Stamp, Stream
+from leaderboards.models import Mode, Outbox, Stamp
 from leaderboards.outbox import ScoreRow
-from leaderboards.ranking import board_named, page, standing
-from leaderboards.send import dense_width, stream_send
+from leaderboards.ranking import page, standing
+from leaderboards.send import stream_send
+from leaderboards.services.corrections import attempt_restore, attempt_take_back
 from leaderboards.services.rebuilding import mode_rebuild
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.stamp import stream_stamp
 from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Ban, Player
+from players.services import player_edit
 from tests.factories import make_game, make_mode, make_player, record_of
+from tests.leaderboards.board_model import Attempt, ranked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PLAYERS = 7
@@ -47,49 +50,6 @@ TOLD = st.tuples(
     st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 40]),
     st.sampled_from(["", "1", "2"]),
 )
-
-
-@dataclass(slots=True)
-class Attempt:
-    """As the model knows it."""
-
-    player: int
-    score: int
-    at: datetime
-    level: str
-    id: int = 0
-    counts: bool = True
-
-
-def entries(mode: Mode, attempts: list[Attempt]) -> list[tuple[int, int, float, int]]:
-    """(place for sorting, player) of those who have attempts here: the whole of what a board means."""
-    sign = 1 if mode.order == "desc" else -1
-    prefer = {"earliest": -1, "latest": 1, "none": 0}[mode.tie_break]
-    found = []
-    for player in {one.player for one in attempts}:
-        own = [one for one in attempts if one.player == player]
-        if mode.aggregation == "sum":
-            score, at = sum(one.score for one in own), max(one.at for one in own)
-        elif mode.aggregation == "latest":
-            last = max(own, key=lambda one: (one.at, one.id))
-            score, at = last.score, last.at
-        else:
-            best = max(own, key=lambda one: (sign * one.score, prefer * one.at.timestamp()))
-            score, at = best.score, best.at
-        found.append((-sign * score, -prefer * at.timestamp(), player, score))
-    return [(key, score, time, player) for key, time, player, score in sorted(found)]
-
-
-def ranked(mode: Mode, attempts: list[Attempt]) -> list[tuple[int, int, int]]:
-    """(rank, player, score), in order."""
-    listed = entries(mode, attempts)
-    ordered = [key for key, *_ in listed]
-    ranks = {
-        "unique": list(range(1, len(listed) + 1)),
-        "competition": [1 + ordered.index(key) for key in ordered],
-        "dense": [1 + sorted(set(ordered)).index(key) for key in ordered],
-    }[mode.ranking]
-    return [(rank, player, score) for rank, (_, score, _, player) in zip(ranks, listed, strict=True)]
 
 
 class Spine(RuleBasedStateMachine):
@@ -188,9 +148,7 @@ class Spine(RuleBasedStateMachine):
     @rule(who=st.integers(0, PLAYERS - 1), region=st.sampled_from(["eu", "eu", "us", ""]))
     def move(self, who: int, region: str) -> None:
         player = self.players[who]
-        with transaction.atomic():
-            Player.objects.filter(pk=player).update(region=region)
-            self._correct(Outbox.Kind.PLACED, player)
+        player_edit(player=Player.objects.get(pk=player), fields={"region": region})
         self.region[player] = region
 
     @rule(who=st.integers(0, PLAYERS - 1))
@@ -201,20 +159,14 @@ class Spine(RuleBasedStateMachine):
                 Ban.objects.filter(player_id=player).delete()
             else:
                 Ban.objects.create(player_id=player, kind=Ban.Kind.SHADOW, reason="r", starts_at=self.start)
-            self._correct(Outbox.Kind.PLACED, player)
         self.banned ^= {player}
 
     @precondition(lambda self: self.told)
     @rule(number=NUMBERS)
     def take_back_or_give_back(self, number: int) -> None:
         attempt_id, one = self._pick(number)
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE score_attempts SET state = %s WHERE player_id = %s AND attempt_id = %s",
-                [3 if one.counts else 0, one.player, attempt_id],
-            )
-            assert cursor.rowcount == 1
-            self._correct(Outbox.Kind.RETOLD, one.player)
+        change = attempt_take_back if one.counts else attempt_restore
+        change(mode=self.mode, player=one.player, attempt_id=attempt_id)
         one.counts = not one.counts
 
     # what workers and servers do
@@ -278,7 +230,7 @@ class Spine(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def rebuild(self, number: int) -> None:
         shard, now = number % self.mode.shards, datetime.now(UTC)
-        shard_rebuild(mode=self.mode, shard=shard, width=dense_width(self.mode), now=now)
+        shard_rebuild(mode=self.mode, shard=shard, now=now)
 
     @rule()
     def make_the_next_generation(self) -> None:
@@ -355,10 +307,6 @@ class Spine(RuleBasedStateMachine):
         return scores_submit(
             game=record_of(self.mode.game), caller=Caller(Kind.KEY, game=self.mode.game.slug), items=items
         )
-
-    def _correct(self, kind: Outbox.Kind, player: int) -> None:
-        if Stream.objects.filter(mode=self.mode).exists():  # before the first score there is nothing to correct
-            outbox.add_correction(self.mode.pk, self.mode.shards, kind, [player])
 
     @property
     def _boards(self) -> Any:

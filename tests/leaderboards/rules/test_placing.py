@@ -1,5 +1,6 @@
 """A place orders entries as the mode says, and tells its score exactly."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboards.rules.encoding import MAX_RAW
+from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import ModeRules, Order, TieBreak
-from leaderboards.rules.placing import Placing, placing
+from leaderboards.rules.placing import Placing, dense_width, placing
 from leaderboards.rules.windows import Window, timezone_named, window_by_id
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,12 +50,20 @@ def boards(draw: st.DrawFn) -> tuple[ModeRules, Window, Placing, st.SearchStrate
 def test_a_place_is_whole_within_a_double_and_tells_its_score_exactly(board: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
     _, _, encoding, entries = board
     score, at = data.draw(entries)
-    place = encoding.place(score, at)
+    place = encoding.place(score, micros(at))
     assert abs(place) <= MAX_RAW
     assert int(float(place)) == place
     assert encoding.score(place) == score
     least, greatest = encoding.places_of(score)
     assert least <= place <= greatest
+
+
+@given(boards())
+def test_a_key_has_the_same_number_of_places_in_every_window(board: tuple) -> None:  # type: ignore[type-arg]
+    rules, _, encoding, _ = board
+    least, greatest = encoding.places_of(encoding.base)
+    assert dense_width(replace(rules, ranking="dense")) == greatest - least + 1
+    assert dense_width(rules) == 0
 
 
 @given(boards(), st.data())
@@ -62,7 +72,7 @@ def test_places_are_in_the_order_of_scores_then_times(board: tuple, data: st.Dat
     one, other = data.draw(entries), data.draw(entries)
     if data.draw(st.booleans()):
         other = (one[0], other[1])
-    first, second = encoding.place(*one), encoding.place(*other)
+    first, second = (encoding.place(score, micros(at)) for score, at in (one, other))
     if one[0] != other[0]:
         assert (first > second) is ((one[0] > other[0]) is (rules.order == "desc"))
         return
@@ -80,7 +90,7 @@ def test_places_are_in_the_order_of_scores_then_times(board: tuple, data: st.Dat
 def test_a_place_tells_its_time_to_one_step(board: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
     _, _, encoding, entries = board
     score, at = data.draw(entries)
-    told = encoding.achieved_at(encoding.place(score, at))
+    told = encoding.achieved_at(encoding.place(score, micros(at)))
     if encoding.bits:
         assert timedelta(0) <= at - told < timedelta(microseconds=encoding.step_us)
     else:
@@ -97,7 +107,7 @@ def test_times_outside_the_window_never_change_the_order(
     rules, window, encoding, entries = board
     score, _ = data.draw(entries)
     at = int(start_of(window).timestamp()) * 1_000_000 + offset
-    first, second = encoding.place_us(score, at), encoding.place_us(score, at + later)
+    first, second = encoding.place(score, at), encoding.place(score, at + later)
     assert encoding.score(first) == encoding.score(second) == score
     assert first >= second if rules.tie_break == "earliest" else first <= second
 
@@ -108,7 +118,7 @@ def test_scores_outside_the_range_stay_in_order_within_a_double(board: tuple, sc
     rules, window, encoding, _ = board
     worse, better = sorted(scores, reverse=rules.order == "asc")
     at = int(start_of(window).timestamp()) * 1_000_000 + after
-    assert -MAX_RAW <= encoding.place_us(worse, at) <= encoding.place_us(better, at) <= MAX_RAW
+    assert -MAX_RAW <= encoding.place(worse, at) <= encoding.place(better, at) <= MAX_RAW
 
 
 def test_the_resolution_is_the_one_that_a_mode_shows() -> None:
@@ -125,5 +135,5 @@ def test_the_widest_range_leaves_no_bit_and_loses_no_score(tie_break: TieBreak) 
     rules = ModeRules(min_score=-MAX_RAW, max_score=MAX_RAW, order="asc", tie_break=tie_break)
     encoding = placing(rules, WINDOWS[-1], epoch=EPOCH)
     for score in (-MAX_RAW, -MAX_RAW + 1, 0, MAX_RAW - 1, MAX_RAW):
-        place = encoding.place(score, EPOCH)
+        place = encoding.place(score, micros(EPOCH))
         assert encoding.score(int(float(place))) == score
