@@ -112,6 +112,14 @@ class Mode(models.Model):
         values["bounds"] = {scope: Bounds(**sides) for scope, sides in self.bounds.items()}
         return ModeRules(**values)
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Dense ranks do not add up over shards: such a mode has one, whatever is the default of others."""
+        if self.ranking == "dense" and self.first_score_at is None and self.shards != 1:
+            self.shards = 1
+            if kwargs.get("update_fields") is not None:
+                kwargs["update_fields"] = {*kwargs["update_fields"], "shards"}
+        super().save(*args, **kwargs)
+
     def clean(self) -> None:
         """The admin's form is held to the same rules as the API and the file."""
         for name in ("min_score", "max_score", "max_total"):
