@@ -205,7 +205,7 @@ def _places(board: Board, band: Band | None) -> tuple[int, int]:
         low, high = high, low
     least = -_BEYOND if low is None else board.placing.places_of(low)[0]
     greatest = _BEYOND if high is None else board.placing.places_of(high)[1]
-    return max(least, -_BEYOND), min(greatest, _BEYOND)
+    return min(max(least, -_BEYOND), _BEYOND), max(min(greatest, _BEYOND), -_BEYOND)
 
 
 def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[Place]:
