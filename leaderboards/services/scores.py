@@ -19,6 +19,7 @@ from leaderboards.errors import AttemptConflict
 from leaderboards.log import Attempt, Key, Logged, State
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
+from leaderboards.rules.mode import locked_changes
 from leaderboards.wire_scores import Submission
 from players.access import Caller
 from players.errors import PlayerBanned
@@ -215,6 +216,9 @@ def _first_score(mode: Mode, arrived: datetime) -> None:
     """From now on the rules that scores depend on are locked, and the streams have their consumers' rows."""
     if mode.first_score_at is not None:
         return
+    now = Mode.objects.select_for_update(no_key=True).get(pk=mode.pk)
+    if now.shards != mode.shards or locked_changes(mode.rules, now.rules):  # since the score was read by them
+        raise Unavailable(f"The rules of {mode.slug} are just being changed.", retry_after=1)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO leaderboards_stream (mode_id, shard, seq) SELECT %s, generate_series(0, %s - 1), 0"
