@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import structlog
+
 from leaderboards import effects
 from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
@@ -11,6 +13,7 @@ from leaderboards.models import Mode, Stamp, Stream
 from leaderboards.rules.placing import placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
+log = structlog.get_logger(__name__)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -43,7 +46,11 @@ def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
     for seq, effect, made in found:
         if seq != mark + 1:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
-        changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
+        try:
+            changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
+        except ValueError as error:  # msgspec's are
+            log.exception("stamp_unreadable", mode=mode.pk, shard=slot.shard, seq=seq)
+            raise store.NotBuilt from error  # the standings have what it did
         at = int((made - _EPOCH).total_seconds() * 1_000_000)
         mark = store.apply(slot, seq, changes, at=at, width=dense_width(mode))
     return mark

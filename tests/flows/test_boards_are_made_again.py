@@ -384,3 +384,14 @@ def test_standings_go_with_their_boards_and_records_stay(solo: Mode) -> None:
     assert standings_purge(now=now + timedelta(days=400)) == 40
     assert set(Standing.objects.values_list("window", flat=True)) == {"alltime"}
     assert _listed(solo) == ALL
+
+
+def test_a_stamp_that_cannot_be_read_stops_no_stream(solo: Mode) -> None:
+    """The standings have what it did, so the boards are made again from them."""
+    submit(solo, "p-3", 500, START, 100)
+    for shard in range(solo.shards):
+        stream_stamp(mode=solo, shard=shard, now=timezone.now())
+    Stamp.objects.update(effect=b"not ours")
+    submit(solo, "p-4", 600, START, 101)
+    drain(solo)
+    assert _listed(solo)[:2] == ["p-4", "p-3"]
