@@ -240,7 +240,7 @@ def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, l
 
 def standings(board: Board, players: Sequence[int]) -> Page:
     """The entries of those among the players who are on the board."""
-    if not players or _is_untouched(board.mode):
+    if _is_untouched(board.mode):
         return _EMPTY
 
     def act(reading: _Reading) -> Page:

@@ -218,3 +218,9 @@ def test_a_band_beyond_the_range_is_empty(api: ApiClient, order: str, best: int,
     assert api.get(f"{BOARD}?min_score={best}&max_score={best}").json()["total"] == 1
     for everything in ("min_score=-9007199254740992", "max_score=9007199254740992"):
         assert api.get(f"{BOARD}?{everything}").json()["total"] == 1
+
+
+def test_a_lookup_of_strangers_has_the_boards_version_too(api: ApiClient, fill: Fill) -> None:
+    fill({1: 5})
+    found = api("POST", f"{BOARD}/lookup", json={"player_ids": ["nobody"]}).json()
+    assert found == {"version": api.get(BOARD).json()["version"], "entries": [], "not_found": ["nobody"]}
