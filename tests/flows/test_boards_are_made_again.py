@@ -395,3 +395,15 @@ def test_a_stamp_that_cannot_be_read_stops_no_stream(solo: Mode) -> None:
     submit(solo, "p-4", 600, START, 101)
     drain(solo)
     assert _listed(solo)[:2] == ["p-4", "p-3"]
+
+
+@pytest.mark.parametrize("board_too", [False, True])
+def test_what_boards_should_be_is_lost_and_no_reader_is_told_of_an_empty_board(solo: Mode, board_too: bool) -> None:
+    """Without it a board that is gone as well would look like one that never had a member."""
+    _server().delete(keys.sizes(solo.pk, 0, solo.generation))
+    if board_too:
+        _server().delete(keys.board(solo.pk, 0, solo.generation, "alltime", "global"))
+    with pytest.raises(NotBuilt):
+        board(solo, "alltime")
+    streams_sweep(now=timezone.now())
+    assert _listed(solo) == ALL
