@@ -407,3 +407,18 @@ def test_what_boards_should_be_is_lost_and_no_reader_is_told_of_an_empty_board(s
         board(solo, "alltime")
     streams_sweep(now=timezone.now())
     assert _listed(solo) == ALL
+
+
+@pytest.mark.parametrize("look", [reconciling.reconcile_sample, reconciling.reconcile_all])
+def test_altered_keys_of_dense_ranks_are_noticed_and_repaired(look: Any) -> None:
+    """As many as there should be, but others: nothing else would ever say so."""
+    mode = make_mode(make_game("arena"), ranking="dense", min_score=0, max_score=1000)
+    for number in range(3):
+        submit(mode, f"p-{number}", number, START, number)
+    drain(mode)
+    distinct = f"{keys.board(mode.pk, 0, mode.generation, 'alltime', 'global')}:k"
+    before = _server().zrange(distinct, 0, -1, withscores=True)
+    _server().zincrby(distinct, 7, "1")
+    assert len(look(now=timezone.now()).repaired) == 1
+    assert _server().zrange(distinct, 0, -1, withscores=True) == before
+    assert not look(now=timezone.now()).differing
