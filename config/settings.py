@@ -89,6 +89,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
     "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
+    "erased attempts": {
+        "task": "leaderboards.tasks.tidy_erased",
+        "schedule": schedule(run_every=60),
+        "options": {"expires": 60},
+    },
     "partitions": {"task": "leaderboards.tasks.partitions_ahead", "schedule": schedule(run_every=3600)},
     "erased ids": {"task": "players.tasks.erased_ids_sweep", "schedule": schedule(run_every=3600)},
     "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},
