@@ -1,5 +1,6 @@
 """Boards in Valkey, in ids and integers only. Each answer carries the mark; a board that is not whole is an error."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from leaderboards.errors import BoardsUnavailable
 log = structlog.get_logger(__name__)
 BOARDS_A_LOOK = 500  # that a sweep counts in each slot
 _TOP = 2**64 - 1
+_BESIDE = re.compile(r"(global|[^:]*:[^:]*):[kn]")  # what a dense board has beside it; "level:k" is a board
 
 
 class NotBuilt(BoardsUnavailable):
@@ -130,7 +132,7 @@ def boards(slot: Slot) -> set[tuple[str, str]]:
     """(window, scope) of each board that is there."""
     first = keys.board(slot.mode, slot.shard, slot.generation, "", "").removesuffix("|")
     names = (name.removeprefix(first).partition("|") for name in _found(slot) if name.startswith(first))
-    return {(window, scope) for window, _, scope in names if not scope.endswith((":k", ":n"))}
+    return {(window, scope) for window, _, scope in names if not _BESIDE.fullmatch(scope)}
 
 
 def mark(slot: Slot) -> int | None:

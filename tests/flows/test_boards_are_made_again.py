@@ -422,3 +422,17 @@ def test_altered_keys_of_dense_ranks_are_noticed_and_repaired(look: Any) -> None
     assert len(look(now=timezone.now()).repaired) == 1
     assert _server().zrange(distinct, 0, -1, withscores=True) == before
     assert not look(now=timezone.now()).differing
+
+
+@pytest.mark.parametrize("value", ["k", "n", "7"])
+def test_a_stranger_on_the_board_of_any_value_is_found(value: str) -> None:
+    mode = make_mode(make_game("arena"), ranking="dense", dimensions=("level",))
+    sent = Submission(player_id="p-1", score=Exact(5), dimensions={"level": value})
+    scores_submit(game=record_of(mode.game), caller=Caller(Kind.KEY, game="arena"), items=[Item(mode, sent)])
+    drain(mode)
+    slot, scope = Slot(mode.pk, 0, mode.generation), f"level:{value}"
+    assert {found for window, found in store.boards(slot) if window == "alltime"} == {"global", scope}
+    name = keys.board(mode.pk, 0, mode.generation, "alltime", scope)
+    _server().zadd(name, {store.member(99): 1})
+    _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "2:0:1")  # as if it belonged there
+    assert reconciling.reconcile_all(now=timezone.now()).differing[f"arena/solo alltime {scope}"] == 1
