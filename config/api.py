@@ -86,7 +86,7 @@ class ApiView(APIView):
         request = self.request._request  # noqa: SLF001 - DRF hides none of it
         known = get_conditional_response(request, etag=headers["ETag"])
         if known is not None:
-            return Response(status=known.status_code, headers=headers)
+            return Response(status=known.status_code, headers=headers | {"Vary": "Accept-Encoding"})
         if len(body) >= _WORTH_PACKING and _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")):
             body, headers["Content-Encoding"] = gzip.compress(body, compresslevel=4, mtime=0), "gzip"
         response = Response(body, headers=headers)

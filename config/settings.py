@@ -73,7 +73,12 @@ CELERY_TASK_DEFAULT_QUEUE = "rung"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_keepalive": True, "health_check_interval": 30}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 2,
+    "socket_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 30,
+}
 CELERY_TIMEZONE = "UTC"
 CELERY_ENABLE_UTC = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -89,6 +94,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
     "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
+    "erased attempts": {
+        "task": "leaderboards.tasks.tidy_erased",
+        "schedule": schedule(run_every=60),
+        "options": {"expires": 60},
+    },
     "partitions": {"task": "leaderboards.tasks.partitions_ahead", "schedule": schedule(run_every=3600)},
     "erased ids": {"task": "players.tasks.erased_ids_sweep", "schedule": schedule(run_every=3600)},
     "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},

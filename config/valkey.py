@@ -49,7 +49,8 @@ def client(url: str) -> redis.Redis:
         socket_timeout=TIMEOUT,
         socket_connect_timeout=TIMEOUT,
         health_check_interval=30,
-        retry=Retry(NoBackoff(), 1),
+        # a connection that broke is worth another try; a server that is silent would be silent again
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
 
 

@@ -15,6 +15,7 @@ from leaderboards.log import Attempt, Key, Logged, State
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
 from leaderboards.rules.instants import micros
+from leaderboards.rules.mode import locked_changes
 from players.access import Caller
 
 _TRIES = 5
@@ -75,15 +76,20 @@ def _write(attempts: Mapping[Key, Attempt], modes: Mapping[int, Mode]) -> tuple[
             counting.append(ScoreRow(key[0], one.score, micros(one.achieved_at), id_, one.windows, dimensions))
     streams: list[outbox.Stream] = []
     for mode_id in sorted(rows):
-        _first_score(modes[mode_id], arrived)
-        streams += outbox.add_scores(mode_id, modes[mode_id].shards, rows[mode_id], arrived=micros(arrived))
+        shards = modes[mode_id].shards
+        streams += outbox.add_scores(mode_id, shards, rows[mode_id], arrived=micros(arrived))
+        if _first_score(modes[mode_id], arrived):  # a board is read from all its shards: the others are made, empty
+            streams += [stream for shard in range(shards) if (stream := (mode_id, shard)) not in streams]
     return results, streams
 
 
-def _first_score(mode: Mode, arrived: datetime) -> None:
+def _first_score(mode: Mode, arrived: datetime) -> bool:
     """From now on the rules that scores depend on are locked, and the streams have their consumers' rows."""
     if mode.first_score_at is not None:
-        return
+        return False
+    now = Mode.objects.select_for_update(no_key=True).get(pk=mode.pk)
+    if now.shards != mode.shards or locked_changes(mode.rules, now.rules):  # since the score was read by them
+        raise Unavailable(f"The rules of {mode.slug} are just being changed.", retry_after=1)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO leaderboards_stream (mode_id, shard, seq) SELECT %s, generate_series(0, %s - 1), 0"
@@ -94,3 +100,4 @@ def _first_score(mode: Mode, arrived: datetime) -> None:
             "UPDATE leaderboards_mode SET first_score_at = %s WHERE id = %s AND first_score_at IS NULL",
             [arrived, mode.pk],
         )
+    return True

@@ -100,6 +100,14 @@ class Mode(models.Model):
     def __str__(self) -> str:
         return f"{self.game}/{self.slug}"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Dense ranks do not add up over shards: such a mode has one, whatever is the default of others."""
+        if self.ranking == "dense" and self.first_score_at is None and self.shards != 1:
+            self.shards = 1
+            if kwargs.get("update_fields") is not None:
+                kwargs["update_fields"] = {*kwargs["update_fields"], "shards"}
+        super().save(*args, **kwargs)
+
     @property
     def epoch(self) -> datetime:
         """Where the all-time clock of its ties begins: before the mode itself, for scores brought along."""

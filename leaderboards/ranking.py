@@ -123,7 +123,7 @@ def _places(board: Board, band: Band | None) -> tuple[int, int]:
         low, high = high, low
     least = -_BEYOND if low is None else board.placing.places_of(low)[0]
     greatest = _BEYOND if high is None else board.placing.places_of(high)[1]
-    return max(least, -_BEYOND), min(greatest, _BEYOND)
+    return min(max(least, -_BEYOND), _BEYOND), max(min(greatest, _BEYOND), -_BEYOND)
 
 
 def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[Position]:
@@ -158,7 +158,7 @@ def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, l
 
 def standings(board: Board, players: Sequence[int]) -> Page:
     """The entries of those among the players who are on the board."""
-    if not players or _is_untouched(board.mode):
+    if _is_untouched(board.mode):
         return _EMPTY
 
     def act(reading: _Reading) -> Page:

@@ -1,5 +1,7 @@
 """From stamps to boards: one function call a number, from the mark on."""
 
+import structlog
+
 from leaderboards import effects
 from leaderboards.boards import store
 from leaderboards.boards.store import Change, Slot
@@ -9,6 +11,8 @@ from leaderboards.models import Mode, Stamp, Stream
 from leaderboards.rules.instants import micros
 from leaderboards.rules.placing import dense_width, placing
 from leaderboards.rules.windows import timezone_named, window_by_id
+
+log = structlog.get_logger(__name__)
 
 
 def stream_send(*, mode: Mode, shard: int, upto: int) -> None:
@@ -40,7 +44,11 @@ def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
     for seq, effect, made in found:
         if seq != mark + 1:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
-        changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
+        try:
+            changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
+        except ValueError as error:  # msgspec's are
+            log.exception("stamp_unreadable", mode=mode.pk, shard=slot.shard, seq=seq)
+            raise store.NotBuilt from error  # the standings have what it did
         mark = store.apply(slot, seq, changes, at=micros(made), width=dense_width(mode.rules))
     return mark
 

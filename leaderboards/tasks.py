@@ -6,7 +6,7 @@ from django.utils import timezone
 from leaderboards import partitions
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.services.corrections import bans_follow
-from leaderboards.services.housekeeping import stamps_purge, standings_purge
+from leaderboards.services.housekeeping import erased_attempts_scrub, stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
 from leaderboards.services.set_aside import batches_retry_due
 
@@ -47,3 +47,8 @@ def tidy_stamps() -> None:
 @shared_task(name="leaderboards.tasks.tidy_standings")
 def tidy_standings() -> None:
     standings_purge(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.tidy_erased")
+def tidy_erased() -> None:
+    erased_attempts_scrub(now=timezone.now())

@@ -1,5 +1,6 @@
 """Boards in Valkey, in ids and integers only. Each answer carries the mark; a board that is not whole is an error."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from leaderboards.errors import BoardsUnavailable
 log = structlog.get_logger(__name__)
 BOARDS_A_LOOK = 500  # that a sweep counts in each slot
 _TOP = 2**64 - 1
+_BESIDE = re.compile(r"(global|[^:]*:[^:]*):[kn]")  # what a dense board has beside it; "level:k" is a board
 
 
 class NotBuilt(BoardsUnavailable):
@@ -122,7 +124,7 @@ def built(slot: Slot, token: str, number: int, *, at: int) -> None:
 def check(slot: Slot) -> int:
     """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_1_whole", slot.own_keys, (0,))]))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_2_whole", slot.own_keys, (0,))]))[0]
     return int(answer[1])
 
 
@@ -130,7 +132,7 @@ def boards(slot: Slot) -> set[tuple[str, str]]:
     """(window, scope) of each board that is there."""
     first = keys.board(slot.mode, slot.shard, slot.generation, "", "").removesuffix("|")
     names = (name.removeprefix(first).partition("|") for name in _found(slot) if name.startswith(first))
-    return {(window, scope) for window, _, scope in names if not scope.endswith((":k", ":n"))}
+    return {(window, scope) for window, _, scope in names if not _BESIDE.fullmatch(scope)}
 
 
 def mark(slot: Slot) -> int | None:
@@ -147,14 +149,14 @@ def mark(slot: Slot) -> int | None:
 
 def sound(slots: Sequence[Slot]) -> list[int | None]:
     """The marks of those whose boards, or some hundred of them, have as many members as they should; else None."""
-    asked = [("rung_1_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
+    asked = [("rung_2_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
     answers = valkey.ask(_loaded(), asked, strict=False)
     return [int(answer[1]) if isinstance(answer, list) and answer[0] == b"ok" else None for answer in answers]
 
 
 def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
     """The same question to each shard, in one trip."""
-    asked = [(f"rung_1_{function}", slot.board_keys(window, scope), args) for slot in slots]
+    asked = [(f"rung_2_{function}", slot.board_keys(window, scope), args) for slot in slots]
     with _ours():
         answers = _checked(valkey.ask(_loaded(), asked))
     return [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
@@ -196,7 +198,7 @@ def _body(changes: Sequence[Change]) -> bytes:
 
 def _call(function: str, names: list[str], *args: object) -> list[Any]:
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_1_{function}", names, args)], read_only=False))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_2_{function}", names, args)], read_only=False))[0]
     return answer
 
 

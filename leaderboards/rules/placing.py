@@ -41,8 +41,8 @@ class Placing:
         return self.starts_at + steps * self.step_us * MICROSECOND
 
     def places_of(self, score: int) -> tuple[int, int]:
-        """The least and the greatest place that this score can have."""
-        key = self._key(score) << self.bits
+        """The least and the greatest place that this score can have; beyond all places where it is beyond the range."""
+        key = (score - self.base) * self.sign << self.bits
         return key, key + self._most
 
     def _key(self, score: int) -> int:

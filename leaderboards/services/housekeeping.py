@@ -10,6 +10,7 @@ from leaderboards.hot import is_hot
 from leaderboards.models import Mode, Stamp, Standing, Stream
 
 STAMPS_KEPT = timedelta(days=1)  # the tail that a failover may lose is far shorter
+ERASED_LATELY = timedelta(hours=6)  # whatever was on its way then has long arrived, and this was done many times
 _MOST = 10_000  # rows a statement
 
 
@@ -35,6 +36,21 @@ def standings_purge(*, now: datetime) -> int:
         while cold and (rows := _delete_some(mode, cold)):
             purged += rows
     return purged
+
+
+def erased_attempts_scrub(*, now: datetime) -> int:
+    """What was sent along with scores that were on their way while their player was erased; how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE score_attempts a SET metadata = NULL, client = NULL FROM players_erasedid e
+            WHERE e.erased_at > %s AND a.player_id = e.player_id AND a.received_at > %s
+            AND (a.metadata IS NOT NULL OR a.client IS NOT NULL)
+            """,
+            [now - ERASED_LATELY, now - 2 * ERASED_LATELY],
+        )
+        rows: int = cursor.rowcount
+    return rows
 
 
 def _delete_some(mode: Mode, windows: list[str]) -> int:

@@ -17,6 +17,7 @@ from leaderboards.log import State
 from leaderboards.models import Outbox, Stream
 from leaderboards.outbox import shard_of
 from leaderboards.services.scores import Item, Outcome, scores_submit
+from leaderboards.services.set_aside import has_set_aside
 from players.access import Caller
 from players.lookups import GameRecord
 
@@ -116,7 +117,7 @@ def _shown(outcome: Outcome, deadline: float) -> bool:
         if seq is not None:
             generation = type(mode).objects.values_list("generation", flat=True).get(pk=mode.pk)
             if (store.mark(Slot(mode.pk, shard, generation)) or 0) >= seq:
-                return True
+                return not has_set_aside(mode=mode.pk, shard=shard, player=outcome.player)
         if time.monotonic() + _POLL > deadline:
             return False
         time.sleep(_POLL)

@@ -17,6 +17,7 @@ from leaderboards.boards import store
 from leaderboards.boards.rebuild import expected, shard_rebuild
 from leaderboards.boards.store import NotBuilt, Slot
 from leaderboards.models import Mode, Placement, Stream
+from leaderboards.rules.placing import dense_width
 from leaderboards.rules.windows import kind_named, timezone_named, window_at
 from leaderboards.send import slot_send
 from leaderboards.services.corrections import players_relist
@@ -107,18 +108,30 @@ def _compared(findings: Findings, mode: Mode, slot: Slot, now: datetime) -> Coun
         for change in changes:
             findings.entries += len(change.put)
             said[change.window, change.scope] += len(change.put)
-            found[f"{change.window} {change.scope}"] += _wrong(slot, change)
+            found[f"{change.window} {change.scope}"] += _wrong(mode, slot, change)
     for window, scope in store.boards(slot):
         surplus = store.read("range", [slot], window, scope, 0, 0)[0].members - said[window, scope]
         found[f"{window} {scope}"] += max(0, surplus)
     return found
 
 
-def _wrong(slot: Slot, change: store.Change) -> int:
+def _wrong(mode: Mode, slot: Slot, change: store.Change) -> int:
     members = [store.member(player) for _, player in change.put]
     (answer,) = store.read("places", [slot], change.window, change.scope, *members)
     shown = [int(float(place)) if place else None for place in answer.rest[0]]
-    return sum(place != there for (place, _), there in zip(change.put, shown, strict=True))
+    wrong = sum(place != there for (place, _), there in zip(change.put, shown, strict=True))
+    return wrong + _keys_wrong(slot, change, dense_width(mode.rules))
+
+
+def _keys_wrong(slot: Slot, change: store.Change, width: int) -> int:
+    """How many of the keys that dense ranks are counted from are not there, or there more than once."""
+    keys = sorted({place // width for place, _ in change.put}) if width else []
+    if not keys:
+        return 0
+    asked = [key for one in keys for key in (one - 1, one)]
+    (answer,) = store.read("keys_above", [slot], change.window, change.scope, *asked)
+    above = iter(answer.rest[0])
+    return sum(from_here - beyond != 1 for from_here, beyond in zip(above, above, strict=True))
 
 
 def _sample_differs(findings: Findings, mode: Mode, shard: int, low: int, now: datetime) -> bool:
@@ -145,7 +158,7 @@ def _compared_some(findings: Findings, mode: Mode, slot: Slot, low: int, now: da
     sample = Placement.objects.filter(mode=mode, player_id__gte=low).order_by("player_id")[:SAMPLE]
     players = {*sample.values_list("player_id", flat=True), *(player for top in tops.values() for player in top)}
     changes = [change for some in expected(mode, slot.shard, now, players=sorted(players)) for change in some]
-    found = Counter({f"{change.window} {change.scope}": _wrong(slot, change) for change in changes})
+    found = Counter({f"{change.window} {change.scope}": _wrong(mode, slot, change) for change in changes})
     for window, top in tops.items():
         listed = [change.put for change in changes if (change.window, change.scope) == (window, "global")]
         found[f"{window} global"] += len(top - {player for put in listed for _, player in put})

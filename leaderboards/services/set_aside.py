@@ -3,6 +3,7 @@
 Meanwhile a correction may have counted their scores; what is told anew is right however often it is told.
 """
 
+import contextlib
 from datetime import datetime, timedelta
 
 import structlog
@@ -61,6 +62,15 @@ def batches_retry_due(*, now: datetime) -> int:
             SetAside.objects.filter(pk=batch.pk).update(tries=TRIES)
             log.error("batch_unreadable", batch=batch.pk, mode=batch.mode_id, detail=error.detail)  # noqa: TRY400
     return retried
+
+
+def has_set_aside(*, mode: int, shard: int, player: int) -> bool:
+    """Whether something of the player is missing from the boards."""
+    for batch in SetAside.objects.filter(mode_id=mode, shard=shard).select_related("mode"):
+        with contextlib.suppress(BatchUnreadable):
+            if player in _players(batch):
+                return True
+    return False
 
 
 def _players(batch: SetAside) -> list[int]:

@@ -20,8 +20,9 @@ from leaderboards.services.set_aside import TRIES, batches_retry_due
 from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Player
-from tests.factories import make_game, make_mode, record_of
-from tests.leaderboards.spine import drain
+from tests.client import ApiClient
+from tests.factories import make_game, make_key, make_mode, record_of
+from tests.leaderboards.spine import drain, drained
 from tests.leaderboards.test_spine import submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -168,3 +169,15 @@ def test_what_cannot_even_be_read_is_counted_from_the_log(solo: Mode, client: Cl
     call_command("rebuild_boards", mode="solo", from_log=True)
     assert _totals() == {"p-1": 5, "p-2": 7}
     assert not SetAside.objects.exists()
+
+
+def test_who_waits_for_a_score_that_is_set_aside_is_not_told_that_it_is_on_the_boards(
+    api: ApiClient, solo: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, path = make_key(solo.game), "/v1/games/arena/modes/solo/scores"
+    Poison(monkeypatch, "bad")
+    with drained(solo):
+        for player, status in (("bad", (202, "accepted")), ("good", (200, "committed"))):
+            sent = {"player_id": player, "score": 7}
+            answer = api("POST", path, credential=key, json=sent, headers={"Prefer": "wait=5"})
+            assert (answer.status_code, answer.json()["status"]) == status

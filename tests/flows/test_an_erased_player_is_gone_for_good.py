@@ -1,16 +1,24 @@
 """Erasure: what was known is gone, and what was revoked with it stays revoked."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
+from django.db import connection
+from django.utils import timezone
 
+from leaderboards.services import scores
+from leaderboards.services.housekeeping import erased_attempts_scrub
 from players.models import Ban, ErasedId, Player
+from players.services import player_erase
 from players.tasks import erased_ids_sweep
+from tests.at_once import at_once
 from tests.client import ApiClient
-from tests.factories import make_game, make_key, make_player, make_token
+from tests.factories import make_game, make_key, make_mode, make_player, make_token, record_of
 
 pytestmark = pytest.mark.django_db
+SCORES = "/v1/games/arena/modes/solo/scores"
 NOON = datetime(2026, 4, 5, 12, tzinfo=UTC)
 
 
@@ -61,3 +69,28 @@ def test_erasing_oneself_is_no_way_out_of_a_ban(api: ApiClient) -> None:
     with time_machine.travel(NOON + timedelta(days=31), tick=False):
         erased_ids_sweep()
         assert not ErasedId.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_came_with_a_score_that_was_on_its_way_goes_too(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Erasure cannot see it yet; whoever tidies up a little later does."""
+    mode = make_mode(make_game("arena"))
+    key, write = make_key(mode.game), scores._write  # noqa: SLF001
+    player = make_player(mode.game, "p-1")
+    other = {"player_id": "p-2", "score": 5, "metadata": {"of": "somebody else"}}
+
+    def erase_then_write(*args: Any) -> Any:
+        at_once(lambda _: player_erase(game=record_of(mode.game), player_id="p-1", at=timezone.now()), threads=1)
+        return write(*args)
+
+    assert api("POST", SCORES, credential=key, json=other).status_code == 202
+    with monkeypatch.context() as patched:
+        patched.setattr(scores, "_write", erase_then_write)
+        sent = {"player_id": "p-1", "score": 5, "metadata": {"who": "me"}, "client": {"address": "203.0.113.9"}}
+        assert api("POST", SCORES, credential=key, json=sent).status_code == 202
+    assert erased_attempts_scrub(now=timezone.now()) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT metadata, client FROM score_attempts WHERE player_id = %s", [player.pk])
+        assert cursor.fetchall() == [(None, None)]
+    assert erased_attempts_scrub(now=timezone.now()) == 0
+    assert api.get("/v1/games/arena/players/p-2/attempts", credential=key).json()["attempts"][0]["metadata"]

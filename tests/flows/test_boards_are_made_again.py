@@ -443,3 +443,55 @@ def test_standings_go_with_their_boards_and_records_stay(solo: Mode) -> None:
     assert standings_purge(now=now + timedelta(days=400)) == 40
     assert set(Standing.objects.values_list("window", flat=True)) == {"alltime"}
     assert _listed(solo) == ALL
+
+
+def test_a_stamp_that_cannot_be_read_stops_no_stream(solo: Mode) -> None:
+    """The standings have what it did, so the boards are made again from them."""
+    submit(solo, "p-3", 500, START, 100)
+    for shard in range(solo.shards):
+        stream_stamp(mode=solo, shard=shard, now=timezone.now())
+    Stamp.objects.update(effect=b"not ours")
+    submit(solo, "p-4", 600, START, 101)
+    drain(solo)
+    assert _listed(solo)[:2] == ["p-4", "p-3"]
+
+
+@pytest.mark.parametrize("board_too", [False, True])
+def test_what_boards_should_be_is_lost_and_no_reader_is_told_of_an_empty_board(solo: Mode, board_too: bool) -> None:
+    """Without it a board that is gone as well would look like one that never had a member."""
+    _server().delete(keys.sizes(solo.pk, 0, solo.generation))
+    if board_too:
+        _server().delete(keys.board(solo.pk, 0, solo.generation, "alltime", "global"))
+    with pytest.raises(NotBuilt):
+        board(solo, "alltime")
+    streams_sweep(now=timezone.now())
+    assert _listed(solo) == ALL
+
+
+@pytest.mark.parametrize("look", [reconciling.reconcile_sample, reconciling.reconcile_all])
+def test_altered_keys_of_dense_ranks_are_noticed_and_repaired(look: Any) -> None:
+    """As many as there should be, but others: nothing else would ever say so."""
+    mode = make_mode(make_game("arena"), ranking="dense", min_score=0, max_score=1000)
+    for number in range(3):
+        submit(mode, f"p-{number}", number, START, number)
+    drain(mode)
+    distinct = f"{keys.board(mode.pk, 0, mode.generation, 'alltime', 'global')}:k"
+    before = _server().zrange(distinct, 0, -1, withscores=True)
+    _server().zincrby(distinct, 7, "1")
+    assert len(look(now=timezone.now()).repaired) == 1
+    assert _server().zrange(distinct, 0, -1, withscores=True) == before
+    assert not look(now=timezone.now()).differing
+
+
+@pytest.mark.parametrize("value", ["k", "n", "7"])
+def test_a_stranger_on_the_board_of_any_value_is_found(value: str) -> None:
+    mode = make_mode(make_game("arena"), ranking="dense", dimensions=("level",))
+    sent = Submission(player_id="p-1", score=Exact(5), dimensions={"level": value})
+    scores_submit(game=record_of(mode.game), caller=Caller(Kind.KEY, game="arena"), items=[Item(mode, sent)])
+    drain(mode)
+    slot, scope = Slot(mode.pk, 0, mode.generation), f"level:{value}"
+    assert {found for window, found in store.boards(slot) if window == "alltime"} == {"global", scope}
+    name = keys.board(mode.pk, 0, mode.generation, "alltime", scope)
+    _server().zadd(name, {store.member(99): 1})
+    _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "2:0:1")  # as if it belonged there
+    assert reconciling.reconcile_all(now=timezone.now()).differing[f"arena/solo alltime {scope}"] == 1

@@ -204,3 +204,23 @@ def test_what_is_read_in_several_trips_is_of_one_moment(
     listed = api.get(BOARD).json()
     assert (own["rank"], own["total"]) == (4, 4)
     assert own["version"] == listed["version"]
+
+
+@pytest.mark.parametrize(("order", "best", "beyond"), [("desc", 1023, "min_score=1024"), ("asc", 0, "max_score=-1")])
+def test_a_band_beyond_the_range_is_empty(api: ApiClient, order: str, best: int, beyond: str) -> None:
+    """Also where the range fills its bits, and the best score has the last place there is."""
+    mode = make_mode(make_game("arena"), min_score=0, max_score=1023, order=order)
+    sent = {"player_id": "p-1", "score": best}
+    api("POST", f"{SOLO}/scores", credential=make_key(mode.game), json=sent)
+    drain(mode)
+    band = api.get(f"{BOARD}?{beyond}").json()
+    assert (band["total"], band["entries"]) == (0, [])
+    assert api.get(f"{BOARD}?min_score={best}&max_score={best}").json()["total"] == 1
+    for everything in ("min_score=-9007199254740992", "max_score=9007199254740992"):
+        assert api.get(f"{BOARD}?{everything}").json()["total"] == 1
+
+
+def test_a_lookup_of_strangers_has_the_boards_version_too(api: ApiClient, fill: Fill) -> None:
+    fill({1: 5})
+    found = api("POST", f"{BOARD}/lookup", json={"player_ids": ["nobody"]}).json()
+    assert found == {"version": api.get(BOARD).json()["version"], "entries": [], "not_found": ["nobody"]}

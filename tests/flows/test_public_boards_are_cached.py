@@ -36,6 +36,7 @@ def test_a_board_is_answered_304_until_it_changes(api: ApiClient, solo: Mode) ->
     known = {"If-None-Match": first.headers["ETag"]}
     again = api.get(BOARD, headers=known)
     assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
+    assert again.headers["Vary"] == first.headers["Vary"]
     assert again.headers["Cache-Control"] == first.headers["Cache-Control"]
     assert "X-Request-Id" in again.headers
     assert api.get(f"{BOARD}?limit=1&offset=1", headers=known).status_code == 200

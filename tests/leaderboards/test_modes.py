@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.test import override_settings
 from django.utils import timezone
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -240,3 +241,20 @@ def test_what_is_taken_comes_back_so_that_sending_it_again_changes_nothing(wante
     assert (change.outcome, change.fields) == ("unchanged", {})
     for name in ("min_score", "max_score", "max_total"):
         assert again[name] == wanted[name]
+
+
+@pytest.mark.django_db
+@override_settings(SHARDS=4)
+def test_a_dense_mode_has_one_shard_whatever_others_have() -> None:
+    game = make_game()
+    assert make_mode(game, "dense", ranking="dense").shards == 1
+    mode = make_mode(game, "unique")
+    assert mode.shards == 4
+    make_mode(game, "unique", ranking="dense")
+    mode.refresh_from_db()
+    assert mode.shards == 1, "also where it becomes one before its first score"
+    edited = make_mode(game, "edited")
+    edited.ranking = "dense"
+    edited.save(update_fields=["ranking"])  # as the admin does
+    edited.refresh_from_db()
+    assert (edited.ranking, edited.shards) == ("dense", 1)

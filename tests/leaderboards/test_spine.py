@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from config import valkey
+from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.store import Slot
 from leaderboards.models import Mode, Outbox
@@ -88,3 +89,18 @@ def _model(aggregation: str, order: str, tie_break: str, told: list[tuple[str, i
             score, at = own[index]
         entries.append((-sign * score, -prefer * at, pks[player]))
     return [pk for _, _, pk in sorted(entries)]
+
+
+def test_the_first_score_of_a_mode_has_all_its_shards_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board is read from all of them: one that nobody made yet would be a 503 until a reader rang for it."""
+    mode = make_mode(make_game())
+    Mode.objects.filter(pk=mode.pk).update(shards=4)
+    mode.refresh_from_db()
+    rung: list[tuple[int, int]] = []
+    monkeypatch.setattr(outbox, "ring", rung.extend)
+    submit(mode, "p-1", 5, datetime.now(UTC), 1)
+    assert sorted(rung) == [(mode.pk, shard) for shard in range(4)]
+    mode.refresh_from_db()
+    rung.clear()
+    submit(mode, "p-1", 6, datetime.now(UTC), 2)
+    assert len(rung) == 1

@@ -1,8 +1,9 @@
-#!lua name=rung_1
+#!lua name=rung_2
 
 -- The boards of one (mode, shard) in one generation, all in one slot.
 -- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when), `broken` (an act
---         failed half-way: only filling anew helps) and, while it is being filled and has no mark, `filling`.
+--         failed half-way: only filling anew helps), `boards` (how many sizes there are) and, while it is being filled
+--         and has no mark, `filling`.
 -- KEYS[2] sizes: a hash board → "members:expires:distinct keys". A board dropped or trimmed behind our back differs from it.
 -- KEYS[3…] boards: sorted sets, member = 8 bytes of the inverted player pk, score = place (a whole number within 2^53).
 -- For dense ranks each board has `<board>:k` (its distinct keys) and `<board>:n` (how many members have each).
@@ -31,9 +32,10 @@ end
 
 -- what stands in the way of touching these boards; nil and the mark where nothing does
 local function obstacle(keys)
-  local state = redis.call('HMGET', keys[1], 'mark', 'broken', 'at')
+  local state = redis.call('HMGET', keys[1], 'mark', 'broken', 'at', 'boards')
   if state[2] then return {'broken'} end
   if not state[1] then return {'missing'} end
+  if redis.call('HLEN', keys[2]) ~= tonumber(state[4] or 0) then return {'broken'} end -- what boards should be is lost
   for index = 3, #keys do
     if altered(keys[2], keys[index]) then return {'broken'} end
   end
@@ -111,6 +113,7 @@ local function change_all(keys, changes, width)
   for _, change in ipairs(changes) do
     change_board(keys[2], keys[change[1] + 2], change[2], change[3], change[4], width)
   end
+  redis.call('HSET', keys[1], 'boards', redis.call('HLEN', keys[2]))
   redis.call('HDEL', keys[1], 'broken')
 end
 
@@ -131,7 +134,7 @@ end
 
 -- begin: an emptied generation is going to be filled, by whoever knows the token. ARGV token. returns {"ok"}
 local function begin(keys, args)
-  redis.call('HDEL', keys[1], 'mark', 'broken')
+  redis.call('HDEL', keys[1], 'mark', 'broken', 'boards')
   redis.call('HSET', keys[1], 'filling', args[1])
   return {'ok'}
 end
@@ -153,15 +156,15 @@ local function built(keys, args)
   return {'ok'}
 end
 
-redis.register_function('rung_1_begin', begin)
-redis.register_function('rung_1_apply', apply)
-redis.register_function('rung_1_fill', fill)
-redis.register_function('rung_1_built', built)
+redis.register_function('rung_2_begin', begin)
+redis.register_function('rung_2_apply', apply)
+redis.register_function('rung_2_fill', fill)
+redis.register_function('rung_2_built', built)
 
 -- whole: whether every board has as many members as it should. KEYS state, sizes. ARGV how many to look at, 0: all
 -- returns {"ok", mark}, {"missing"}, {"broken"}
 redis.register_function{
-  function_name = 'rung_1_whole',
+  function_name = 'rung_2_whole',
   callback = function(keys, args)
     local stands, mark = obstacle(keys)
     if stands then return stands end
@@ -209,12 +212,12 @@ local function before(board, place, member)
 end
 
 -- range: ARGV first, last (ranks from 0). answers [member, place, …]
-read_function('rung_1_range', function(board, args)
+read_function('rung_2_range', function(board, args)
   return {redis.call('ZRANGE', board, args[1], args[2], 'REV', 'WITHSCORES')}
 end)
 
 -- band: entries between two places. ARGV greatest, least, offset, count. answers how many, [member, place, …]
-read_function('rung_1_band', function(board, args)
+read_function('rung_2_band', function(board, args)
   return {
     redis.call('ZCOUNT', board, args[2], args[1]),
     redis.call('ZRANGE', board, args[1], args[2], 'BYSCORE', 'REV', 'LIMIT', args[3], args[4], 'WITHSCORES'),
@@ -222,7 +225,7 @@ read_function('rung_1_band', function(board, args)
 end)
 
 -- places: ARGV member… answers [place or "", …]
-read_function('rung_1_places', function(board, args)
+read_function('rung_2_places', function(board, args)
   local found = {}
   in_chunks(args, function(...)
     for _, place in ipairs(redis.call('ZMSCORE', board, ...)) do found[#found + 1] = place or '' end
@@ -231,28 +234,28 @@ read_function('rung_1_places', function(board, args)
 end)
 
 -- before: ARGV place, member, … answers [how many stand before each, …]
-read_function('rung_1_before', function(board, args)
+read_function('rung_2_before', function(board, args)
   local found = {}
   for index = 1, #args, 2 do found[#found + 1] = before(board, args[index], args[index + 1]) end
   return {found}
 end)
 
 -- above: ARGV place… answers [how many have a greater place, …]
-read_function('rung_1_above', function(board, args)
+read_function('rung_2_above', function(board, args)
   local found = {}
   for _, place in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board, '(' .. place, '+inf') end
   return {found}
 end)
 
 -- keys_above: ARGV key… answers [how many distinct keys are greater, …]; dense boards only
-read_function('rung_1_keys_above', function(board, args)
+read_function('rung_2_keys_above', function(board, args)
   local found = {}
   for _, key in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board .. ':k', '(' .. key, '+inf') end
   return {found}
 end)
 
 -- near: ARGV place, member, how many. answers [those before], [those after], nearest last and first; without itself
-read_function('rung_1_near', function(board, args)
+read_function('rung_2_near', function(board, args)
   local place, member, most = args[1], args[2], tonumber(args[3])
   local rank = before(board, place, member)
   local now = redis.call('ZSCORE', board, member)
