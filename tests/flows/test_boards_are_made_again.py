@@ -495,3 +495,16 @@ def test_a_stranger_on_the_board_of_any_value_is_found(value: str) -> None:
     _server().zadd(name, {store.member(99): 1})
     _server().hset(keys.sizes(mode.pk, 0, mode.generation), name, "2:0:1")  # as if it belonged there
     assert reconciling.reconcile_all(now=timezone.now()).differing[f"arena/solo alltime {scope}"] == 1
+
+
+def test_the_sizes_of_boards_that_have_expired_are_forgotten() -> None:
+    slot = Slot(1, 0, 1)
+    store.built(slot, store.begin(slot), 0, at=1)
+    for number in range(1, 201):
+        changes = [
+            store.Change(f"daily:{number}", "global", 1000, [(1, 1)], []),
+            store.Change("a", "b", 0, [(1, 1)], []),
+        ]
+        store.apply(slot, number, changes, at=1, width=0)
+    assert 1 <= _server().hlen(keys.sizes(1, 0, 1)) < 20
+    assert store.check(slot) == 200

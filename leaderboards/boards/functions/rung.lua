@@ -10,6 +10,7 @@
 -- Every answer begins with a word: "ok", "done", "gap", "missing" (not built, or lost), "broken".
 
 local MOST = 4000 -- arguments of one call; unpack has a limit
+local FORGOTTEN = 8 -- sizes that are looked at, with every change, for boards that have expired
 
 local function expired(expires)
   return expires > 0 and tonumber(redis.call('TIME')[1]) >= expires
@@ -105,6 +106,14 @@ local function change_board(sizes, board, expires, put, drop, width)
   redis.call('HSET', sizes, board, string.format('%.0f:%.0f:%.0f', redis.call('ZCARD', board), expires, distinct))
 end
 
+-- a few with every change, so that there are never many more than boards
+local function forget_expired(sizes)
+  for _, board in ipairs(redis.call('HRANDFIELD', sizes, FORGOTTEN)) do
+    local expires = tonumber(string.match(redis.call('HGET', sizes, board), '^%d+:(%d+):%d+$') or 0)
+    if expired(expires) and redis.call('EXISTS', board) == 0 then redis.call('HDEL', sizes, board) end
+  end
+end
+
 local function change_all(keys, changes, width)
   for _, change in ipairs(changes) do
     if not well_formed(change, #keys - 2) then return redis.error_reply('MALFORMED batch') end
@@ -113,6 +122,7 @@ local function change_all(keys, changes, width)
   for _, change in ipairs(changes) do
     change_board(keys[2], keys[change[1] + 2], change[2], change[3], change[4], width)
   end
+  forget_expired(keys[2])
   redis.call('HSET', keys[1], 'boards', redis.call('HLEN', keys[2]))
   redis.call('HDEL', keys[1], 'broken')
 end
