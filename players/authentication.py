@@ -7,6 +7,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.middleware import BaseMiddleware
+from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
@@ -84,6 +85,8 @@ class CallerAuthentication(BaseAuthentication):
         if header:
             return None, caller_from_header(header, now=timezone.now())
         django_request: HttpRequest = request._request  # noqa: SLF001 - DRF offers no other way to the session
+        if settings.SESSION_COOKIE_NAME not in django_request.COOKIES:
+            return None, NOBODY  # looking into the session would make the answer vary with cookies
         caller = caller_from_user(getattr(django_request, "user", None))
         if caller is NOBODY:
             return None, NOBODY
