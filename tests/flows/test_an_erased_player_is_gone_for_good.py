@@ -8,7 +8,7 @@ import time_machine
 from django.db import connection
 from django.utils import timezone
 
-from leaderboards.services import scores
+from leaderboards import commit
 from leaderboards.services.housekeeping import erased_attempts_scrub
 from players.models import Ban, ErasedId, Player
 from players.services import player_erase
@@ -75,7 +75,7 @@ def test_erasing_oneself_is_no_way_out_of_a_ban(api: ApiClient) -> None:
 def test_what_came_with_a_score_that_was_on_its_way_goes_too(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Erasure cannot see it yet; whoever tidies up a little later does."""
     mode = make_mode(make_game("arena"))
-    key, write = make_key(mode.game), scores._write  # noqa: SLF001
+    key, write = make_key(mode.game), commit._write  # noqa: SLF001
     player = make_player(mode.game, "p-1")
     other = {"player_id": "p-2", "score": 5, "metadata": {"of": "somebody else"}}
 
@@ -85,7 +85,7 @@ def test_what_came_with_a_score_that_was_on_its_way_goes_too(api: ApiClient, mon
 
     assert api("POST", SCORES, credential=key, json=other).status_code == 202
     with monkeypatch.context() as patched:
-        patched.setattr(scores, "_write", erase_then_write)
+        patched.setattr(commit, "_write", erase_then_write)
         sent = {"player_id": "p-1", "score": 5, "metadata": {"who": "me"}, "client": {"address": "203.0.113.9"}}
         assert api("POST", SCORES, credential=key, json=sent).status_code == 202
     assert erased_attempts_scrub(now=timezone.now()) == 1

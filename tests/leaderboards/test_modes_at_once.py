@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from config.errors import Unavailable
+from leaderboards import commit
 from leaderboards.models import Mode
-from leaderboards.services import scores
 from leaderboards.services.config_file import config_apply
 from leaderboards.services.modes import mode_declare
 from leaderboards.wire import ModeDeclaration
@@ -42,14 +42,14 @@ def test_a_first_score_read_by_rules_that_change_meanwhile_is_not_logged_by_othe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mode = make_mode(make_game("arena"))
-    write = scores._write  # noqa: SLF001
+    write = commit._write  # noqa: SLF001
 
     def change_then_write(*args: Any) -> Any:
         at_once(lambda _: make_mode(mode.game, decimals=2), threads=1)
         monkeypatch.undo()
         return write(*args)
 
-    monkeypatch.setattr(scores, "_write", change_then_write)
+    monkeypatch.setattr(commit, "_write", change_then_write)
     with pytest.raises(Unavailable):  # 5 would have been 0.05
         submit(mode, "p-1", 5, datetime.now(UTC), 1)
     assert Mode.objects.get().first_score_at is None

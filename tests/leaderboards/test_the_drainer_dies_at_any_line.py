@@ -110,7 +110,7 @@ class Act:
 
 
 def test_a_drainer_that_dies_at_any_line_loses_nothing_and_counts_nothing_twice(victim: Mortal) -> None:
-    Act("drain", DRAIN).dies_at_each(victim, Summed(shards=1, seed=SEED), share=3)
+    Act("drain", DRAIN).dies_at_each(victim, Summed(shards=1, seed=SEED), share=2)
 
 
 def test_a_drainer_that_dies_making_lost_boards_again_leaves_nothing_half_made(victim: Mortal) -> None:
