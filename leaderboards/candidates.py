@@ -40,6 +40,7 @@ class Candidate:
     client: ClientInfo | None
     token: str | None
     windows: int = 0
+    refusal: DomainError | None = None  # by the mode's own rules
     state: State = State.ACCEPTED
     reasons: list[str] = field(default_factory=list)
     taken: bool = False  # by an earlier item of the same batch
@@ -50,39 +51,57 @@ class Candidate:
         return [(self.mode.pk, name, value) for name, value in self.dimensions.items()]
 
 
-def candidate_of(mode: Mode, sent: Submission, caller: Caller, arrived: datetime) -> Candidate:
-    """What it says, or the DomainError that it is."""
-    rules = mode.rules
-    timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
-    try:
-        score = encoding.scale(sent.score, rules.decimals)
-    except ValueError as error:
-        raise ScoreOutOfBounds(str(error)) from None
-    return Candidate(
-        mode=mode,
-        player_id=_player_id(sent, caller),
-        attempt_id=_attempt_id(sent),
-        score=score,
-        achieved_at=_utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else arrived,
-        timed=timed,
-        dimensions=_dimensions(rules, sent.dimensions),
-        metadata=_metadata(sent),
-        client=None if sent.client is UNSET else sent.client,
-        token=None if sent.attempt_token is UNSET else sent.attempt_token,
-    )
+class Reader:
+    """Reads submissions to one mode that came in together: what is the same for all of them is looked up once."""
+
+    def __init__(self, mode: Mode, caller: Caller, arrived: datetime) -> None:
+        self.mode, self.caller, self.arrived = mode, caller, arrived
+        self.rules = mode.rules
+        self.all_since, self.all_windows = _current(self.rules, arrived)
+
+    def read(self, sent: Submission) -> Candidate:
+        """What it says, or the DomainError that it is."""
+        timed = sent.achieved_at is not UNSET and self.caller.kind is Kind.KEY
+        try:
+            score = encoding.scale(sent.score, self.rules.decimals)
+        except ValueError as error:
+            raise ScoreOutOfBounds(str(error)) from None
+        one = Candidate(
+            mode=self.mode,
+            player_id=_player_id(sent, self.caller),
+            attempt_id=_attempt_id(sent),
+            score=score,
+            achieved_at=_utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else self.arrived,
+            timed=timed,
+            dimensions=_dimensions(self.rules, sent.dimensions) if sent.dimensions else {},
+            metadata=_metadata(sent),
+            client=None if sent.client is UNSET else sent.client,
+            token=None if sent.attempt_token is UNSET else sent.attempt_token,
+        )
+        try:
+            one.windows = self._windows(one)
+        except DomainError as error:
+            one.refusal = error
+        return one
+
+    def _windows(self, one: Candidate) -> int:
+        """Those it counts in; or why the mode does not take it, now or at all."""
+        if not self.mode.active:
+            raise ModeInactive(f"{self.mode.slug} takes no scores any more.")
+        _check_bounds(self.rules, one.score, one.dimensions)
+        if self.all_since <= one.achieved_at <= self.arrived:
+            return self.all_windows
+        return _windows(self.rules, one.achieved_at, self.arrived)
 
 
-def place_in_windows(one: Candidate, arrived: datetime) -> DomainError | None:
-    """Sets the windows it counts in; or why the mode does not take it, now or at all."""
-    rules = one.mode.rules
-    try:
-        if not one.mode.active:
-            raise ModeInactive(f"{one.mode.slug} takes no scores any more.")
-        _check_bounds(rules, one.score, one.dimensions)
-        one.windows = _windows(rules, one.achieved_at, arrived)
-    except DomainError as error:
-        return error
-    return None
+def _current(rules: ModeRules, arrived: datetime) -> tuple[datetime, int]:
+    """Since when all windows of this moment have been running, and their bits."""
+    zone, begun, every = windows.timezone_named(rules.timezone), datetime.min.replace(tzinfo=UTC), 0
+    for bit, kind in enumerate(windows.KINDS):
+        if kind in rules.windows:
+            every |= 1 << bit
+            begun = max(begun, windows.window_at(kind, arrived, zone).starts_at or begun)
+    return begun, every
 
 
 def _attempt_id(sent: Submission) -> UUID:
@@ -106,8 +125,9 @@ def _player_id(sent: Submission, caller: Caller) -> str:
 
 def _check_bounds(rules: ModeRules, score: int, dimensions: Mapping[str, str]) -> None:
     sides = [(rules.min_score, rules.max_score)]
-    found = (rules.bounds.get(f"{name}:{value}") for name, value in dimensions.items())
-    sides += [(bounds.low, bounds.high) for bounds in found if bounds]
+    if rules.bounds:
+        found = (rules.bounds.get(f"{name}:{value}") for name, value in dimensions.items())
+        sides += [(bounds.low, bounds.high) for bounds in found if bounds]
     for low, high in sides:
         if low is not None and score < low:
             raise ScoreOutOfBounds(f"The score is less than {encoding.unscale(low, rules.decimals)}.")

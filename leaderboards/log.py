@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 from psycopg import sql
 
+from config.sql import numbers, texts
 from leaderboards import partitions
 
 Key = tuple[int, UUID]  # player, attempt_id: a player belongs to one game
@@ -28,6 +29,9 @@ _COLUMNS = {
     "client": "jsonb",
     "reasons": "jsonb",
 }
+
+
+_NUMBERS = {name for name, kind in _COLUMNS.items() if kind in ("bigint", "smallint")}
 
 
 class State(IntEnum):
@@ -83,16 +87,26 @@ def enter() -> datetime:
 def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
     """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
     rows = sorted(attempts, key=lambda attempt: attempt.key)
-    columns = [[getattr(row, name) for row in rows] for name in _COLUMNS]
+    columns = [_column(name, rows) for name in _COLUMNS]
     with connection.cursor() as cursor:
         cursor.execute(_insert(partitions.day_of(arrived)), [arrived, *columns])
         return {(player, attempt): id_ for id_, player, attempt in cursor.fetchall()}
 
 
+def _column(name: str, rows: Sequence[Attempt]) -> str:
+    values = [getattr(row, name) for row in rows]
+    if name in _NUMBERS:
+        return numbers("NULL" if value is None else int(value) for value in values)
+    return texts(None if value is None else str(value) for value in values)
+
+
 def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
     """Those that arrived since then, by their keys; the last one of a key that was used again after its time."""
+    if not keys:
+        return {}
     with connection.cursor() as cursor:
-        cursor.execute(_FIND, [[player for player, _ in keys], [attempt for _, attempt in keys], since])
+        found = [numbers(player for player, _ in keys), texts(str(attempt) for _, attempt in keys)]
+        cursor.execute(_FIND, [*found, since])
         return {
             (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), json.loads(dimensions or "{}"))
             for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()

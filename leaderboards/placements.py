@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from config.sql import numbers, texts
 from leaderboards.models import Mode
 
 # of players_player p; whatever hides a player from boards is said here, and nowhere else
@@ -26,30 +27,56 @@ class Listing(NamedTuple):
 NOWHERE = Listing("", "", listed=False)
 
 
-def wanted(players: Iterable[int], now: datetime) -> dict[int, Listing]:
-    """Where each of them should be."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT p.id, p.region, p.country, {_LISTED} FROM players_player p WHERE p.id = ANY(%(players)s)",  # noqa: S608 - the text is ours
-            {"now": now, "players": list(players)},
-        )
-        found = {player: Listing(*rest) for player, *rest in cursor.fetchall()}
-    return {player: found.get(player, NOWHERE) for player in players}
+class Placing(NamedTuple):
+    """Where the boards have a player, and where it should be."""
+
+    had: Listing | None  # None: never placed before
+    wanted: Listing
+
+    @property
+    def is_off(self) -> bool:
+        return self.had != self.wanted
 
 
-def had(mode: Mode, players: Iterable[int]) -> dict[int, Listing]:
-    """Where the boards have those who were ever placed."""
+def placings(mode: Mode, players: Iterable[int], *, named: Iterable[int], now: datetime) -> dict[int, Placing]:
+    """Of those that are named, and of those among the players whose placement is not what it should be."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT player_id, region, country, listed FROM leaderboards_placement"
-            " WHERE mode_id = %s AND player_id = ANY(%s)",
-            [mode.pk, list(players)],
-        )
-        return {player: Listing(*rest) for player, *rest in cursor.fetchall()}
+        cursor.execute(_PLACINGS, {"mode": mode.pk, "players": numbers(players), "named": numbers(named), "now": now})
+        return {
+            row[0]: Placing(None if row[6] is None else Listing(*row[4:]), Listing(*row[1:4]))
+            for row in cursor.fetchall()
+        }
+
+
+# looked up one by one, by index: a plan that reads whole tables for a thousand players must not be thought of
+_PLACINGS = f"""
+SELECT i.player, coalesce(p.region, ''), coalesce(p.country, ''), coalesce(p.listed, false),
+    l.region, l.country, l.listed
+FROM (
+    SELECT player, false AS named FROM unnest(%(players)s::bigint[]) AS i (player)
+    UNION ALL SELECT player, true FROM unnest(%(named)s::bigint[]) AS i (player)
+) i
+LEFT JOIN LATERAL (
+    SELECT p.region, p.country, {_LISTED} AS listed FROM players_player p WHERE p.id = i.player LIMIT 1
+) p ON true
+LEFT JOIN LATERAL (
+    SELECT l.region, l.country, l.listed FROM leaderboards_placement l
+    WHERE l.mode_id = %(mode)s AND l.player_id = i.player LIMIT 1
+) l ON true
+WHERE i.named OR l.listed IS NULL
+    OR (l.region, l.country, l.listed) <> (coalesce(p.region, ''), coalesce(p.country, ''), coalesce(p.listed, false))
+"""  # noqa: S608 - the text is ours
 
 
 def save(mode: Mode, listings: Mapping[int, Listing]) -> None:
-    columns = [list(listings), *([getattr(one, name) for one in listings.values()] for name in Listing._fields)]
+    if not listings:
+        return
+    columns = [
+        numbers(listings),
+        texts(one.region for one in listings.values()),
+        texts(one.country for one in listings.values()),
+        texts("t" if one.listed else "f" for one in listings.values()),
+    ]
     with connection.cursor() as cursor:
         cursor.execute(
             """

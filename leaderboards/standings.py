@@ -1,7 +1,7 @@
 """Standings in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -9,12 +9,14 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 
-from leaderboards import log, placements
-from leaderboards.effects import Gathering, Put
+from config.sql import numbers, texts
+from leaderboards import folding, log, placements
+from leaderboards.effects import Gathering
+from leaderboards.folding import Standing
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
-from leaderboards.placements import NOWHERE, Listing
+from leaderboards.placements import NOWHERE, Listing, Placing
 from leaderboards.rules import windows
 from leaderboards.rules.aggregation import Told, fold
 from leaderboards.rules.instants import instant_of
@@ -31,40 +33,49 @@ class Row(NamedTuple):
 class Pending:
     """What a stream has waiting. Of players to be told anew from the log, no scores: they are in it."""
 
-    scores: list[tuple[int, ScoreRow]]  # when it arrived, and what
+    scores: Sequence[folding.Pending]
     placed: set[int]
     retold: set[int]
 
 
 def tell(*, mode: Mode, waiting: Pending, now: datetime) -> Gathering:
     """Folds what is pending into the standings, and says what that does to the boards."""
-    placed, retold = waiting.placed, waiting.retold
-    players = sorted({row.player for _, row in waiting.scores} | placed | retold)
-    had, wanted = placements.had(mode, players), placements.wanted(players, now)
-    telling = _Telling(mode, _load(mode, {row.player for _, row in waiting.scores}))
-    for arrived, row in waiting.scores:
+    try:
+        changed = folding.fold(mode, waiting.scores)
+    except folding.Beyond:
+        changed = _one_by_one(mode, waiting.scores)
+    corrected = waiting.placed | waiting.retold
+    retold, gone = _retell(mode, waiting.retold) if waiting.retold else ([], [])
+    named = {row.player for row in changed} | corrected
+    others = {row.player for _, row in waiting.scores} - named
+    found = placements.placings(mode, others, named=named, now=now)
+    placements.save(mode, {player: one.wanted for player, one in found.items() if one.is_off})
+    moved = {player for player, one in found.items() if one.is_off and one.had is not None} | corrected
+    told = {(row.player, row.window, row.scope): row for row in [*_load(mode, moved), *retold, *changed]}
+    return _gathered(mode, told=told.values(), gone=gone, found=found, now=now)
+
+
+def _one_by_one(mode: Mode, scores: Sequence[folding.Pending]) -> list[Standing]:
+    """The same without the attempts that would take a total too far: those wait for a look."""
+    telling = _Telling(mode, _told(mode, {row.player for _, row in scores}))
+    for arrived, row in scores:
         telling.add(row, arrived)
-    changed, beyond = telling.changed, telling.beyond
-    gone: set[Row] = set()
-    if retold:
-        before, again = _load(mode, retold), _from_log(mode, retold)
-        gone = before.keys() - again.changed.keys()
-        changed |= again.changed
-        beyond += again.beyond
-        _delete(mode, gone)
-    log.quarantine(beyond, reason="The total would leave the range that the mode allows.")
-    _save(mode, changed)
-    moved = [player for player in players if had.get(player) != wanted[player]]
-    placements.save(mode, {player: wanted[player] for player in moved})
-    told = _load(mode, {*moved, *placed, *retold}) | changed
-    return _gathered(mode, told=told, gone=gone, had=had, wanted=wanted, now=now)
+    return telling.save()
+
+
+def _retell(mode: Mode, players: Collection[int]) -> tuple[list[Standing], list[Row]]:
+    """What these players have now that the log is counted anew, and what they have no more."""
+    before, telling = _told(mode, players), _from_log(mode, players)
+    gone = sorted(before.keys() - telling.changed.keys())
+    _delete(mode, gone)
+    return telling.save(), gone
 
 
 class _Telling:
     """Attempts folded one by one: the rows that change, and the attempts that would take a total too far."""
 
     def __init__(self, mode: Mode, before: Mapping[Row, Told]) -> None:
-        self.rules, self.zone = mode.rules, windows.timezone_named(mode.timezone)
+        self.mode, self.rules, self.zone = mode, mode.rules, windows.timezone_named(mode.timezone)
         self.before = before
         self.changed: dict[Row, Told] = {}
         self.beyond: list[tuple[int, int]] = []  # player, id in the log
@@ -83,6 +94,11 @@ class _Telling:
         else:
             self.changed |= after
 
+    def save(self) -> list[Standing]:
+        log.quarantine(self.beyond, reason="The total would leave the range that the mode allows.")
+        _save(self.mode, self.changed)
+        return [Standing(*row, told.score, told.at) for row, told in self.changed.items()]
+
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
     instant = instant_of(score.at)
@@ -93,58 +109,72 @@ def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
     return [Row(score.player, window, scope) for window in ids for scope in scopes]
 
 
-def _gathered(  # noqa: PLR0913 - what was, what is, and when
-    mode: Mode,
-    *,
-    told: Mapping[Row, Told],
-    gone: Iterable[Row],
-    had: Mapping[int, Listing],
-    wanted: Mapping[int, Listing],
-    now: datetime,
+def _gathered(
+    mode: Mode, *, told: Iterable[Standing], gone: Iterable[Row], found: Mapping[int, Placing], now: datetime
 ) -> Gathering:
-    gathering = Gathering()
-    hot = {window: is_hot(window, mode.timezone, now) for window in {row.window for row in told}}
-    for row, standing in told.items():
-        if not hot[row.window]:
+    gathering, scopes = Gathering(), _Scopes(mode)
+    hot: dict[str, bool] = {}
+    for player, window, scope, score, at in told:
+        if window not in hot:
+            hot[window] = is_hot(window, mode.timezone, now)
+        if not hot[window]:
             continue
-        scopes = _scopes(mode, row, wanted[row.player])
-        for left in set(_scopes(mode, row, had.get(row.player, NOWHERE))) - set(scopes):
-            gathering.drop(row.window, left, row.player)
-        for scope in scopes:
-            gathering.put(row.window, scope, Put(row.player, standing.score, standing.at))
-    for row in gone:
-        for scope in _scopes(mode, row, had.get(row.player, NOWHERE)):
-            gathering.drop(row.window, scope, row.player)
+        had, wanted = found[player]
+        listed = scopes.of(scope, wanted)
+        if had is not None and had != wanted:
+            for left in set(scopes.of(scope, had)) - set(listed):
+                gathering.drop(player, (window, left))
+        for on in listed:
+            gathering.put(player, (window, on), score, at)
+    for player, window, scope in gone:
+        for left in scopes.of(scope, found[player].had or NOWHERE):
+            gathering.drop(player, (window, left))
     return gathering
 
 
-def _scopes(mode: Mode, row: Row, listing: Listing) -> list[str]:
-    if not listing.listed:
+class _Scopes:
+    """The scopes in which a standing is shown, by where its player is listed."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.own = [name for name in PLAYERS_OWN if name in mode.dimensions]
+        self.known: dict[Listing, list[str]] = {}
+
+    def of(self, scope: str, listing: Listing) -> list[str]:
+        if scope:
+            return [scope] if listing.listed else []
+        if listing not in self.known:
+            values = [f"{name}:{getattr(listing, name)}" for name in self.own if getattr(listing, name)]
+            self.known[listing] = ["global", *values] if listing.listed else []
+        return self.known[listing]
+
+
+def _load(mode: Mode, players: Collection[int]) -> list[Standing]:
+    if not players:
         return []
-    if row.scope:
-        return [row.scope]
-    own = {"region": listing.region, "country": listing.country}
-    return ["global", *(f"{name}:{own[name]}" for name in PLAYERS_OWN if name in mode.dimensions and own[name])]
+    return [Standing(*row, told.score, told.at) for row, told in _told(mode, players).items()]
 
 
-def _load(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
+def _told(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
     """All rows of these players."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT player_id, "window", scope, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, attempt,
                 (extract(epoch FROM received_at) * 1000000)::bigint
-            FROM leaderboards_standing WHERE mode_id = %s AND player_id = ANY(%s)
+            FROM leaderboards_standing WHERE mode_id = %s AND player_id = ANY(%s::bigint[])
             """,
-            [mode.pk, list(players)],
+            [mode.pk, numbers(players)],
         )
         return {Row(*row[:3]): Told(*row[3:]) for row in cursor.fetchall()}
 
 
 def _save(mode: Mode, rows: Mapping[Row, Told]) -> None:
+    if not rows:
+        return
     ordered = sorted(rows)
-    columns = [[row[index] for row in ordered] for index in range(3)]
-    columns += [[rows[row][index] for row in ordered] for index in range(4)]
+    columns = [numbers(row.player for row in ordered), texts(row.window for row in ordered)]
+    columns += [texts(row.scope for row in ordered)]
+    columns += [numbers(rows[row][index] for row in ordered) for index in range(4)]
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -176,7 +206,7 @@ def _delete(mode: Mode, rows: Iterable[Row]) -> None:
 
 
 def _from_log(mode: Mode, players: Iterable[int]) -> _Telling:
-    """What these players' attempts amount to, told anew from the log: as far back as that goes."""
+    """What these players' attempts amount to: as far back as the log goes."""
     telling = _Telling(mode, {})
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,8 +1,9 @@
 """Who there is: games (tenants), their API keys, their players, and bans."""
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -11,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from config.sql import numbers
 from players import names
 from players.profile import profile_checks
 from players.scopes import Scope
@@ -123,6 +125,11 @@ class BanQuerySet(models.QuerySet["Ban"]):
     def unended(self, at: datetime) -> "BanQuerySet":
         """Those that hold then or will."""
         return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=at))
+
+    def of(self, players: Iterable[int]) -> "BanQuerySet":
+        """With one parameter for all of them."""
+        found = self.extra(where=["player_id = ANY(%s::bigint[])"], params=[numbers(players)])
+        return cast("BanQuerySet", found)
 
     def active(self, at: datetime) -> "BanQuerySet":
         """Those that hold at that moment; a ban ends by itself because nothing has to end it."""

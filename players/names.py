@@ -14,6 +14,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 MAX_LENGTH: Final = 64
+_PLAIN_ID: Final = re.compile(r"[A-Za-z0-9_:.@+-]+", re.ASCII)  # most are; no need to look at each character
 _MAX_RAW_LENGTH: Final = 1024  # more than any 64 characters take before they are normalised and folded
 
 _SPACES: Final = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -136,12 +137,19 @@ def moderate(name: str, *, game: str, checks: Sequence[Callable[[str, str], str 
             raise NameRefused(reason)
 
 
+def is_plain(raw: str) -> bool:
+    """Nothing in it needs a closer look, and it is its own name."""
+    return _PLAIN_ID.fullmatch(raw) is not None
+
+
 def check_player_id(raw: str) -> str:
     """The game's own id for a player, exactly as given: it is compared, put into paths and logged, never read."""
     if not 1 <= len(raw) <= MAX_LENGTH:
         raise ValueError(f"A player_id has 1 to {MAX_LENGTH} characters.")
     if raw in {".", ".."} or "/" in raw or "\\" in raw:
         raise ValueError("A player_id is one segment of a path: it cannot hold / or \\, nor be . or ..")
+    if is_plain(raw):
+        return raw
     if raw != raw.strip():
         raise ValueError("A player_id cannot begin or end with white space.")
     for character in raw:

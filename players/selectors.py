@@ -3,6 +3,9 @@
 from collections.abc import Collection
 from datetime import datetime
 
+from django.db import connection
+
+from config.sql import texts
 from players import names
 from players.access import Caller, Kind
 from players.errors import PlayerNotFound
@@ -32,8 +35,12 @@ def player_get(*, game: GameRecord, player_id: str, lock: bool = False) -> Playe
 
 def players_known(*, game: GameRecord, player_ids: Collection[str]) -> dict[str, int]:
     """The pks of those among the ids that are registered."""
-    found = Player.objects.filter(game_id=game.pk, player_id__in=list(player_ids)).values_list("player_id", "pk")
-    return {str(player_id): pk for player_id, pk in found}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT player_id, id FROM players_player WHERE game_id = %s AND player_id = ANY(%s::text[])",
+            [game.pk, texts(player_ids)],
+        )
+        return dict(cursor.fetchall())
 
 
 def player_profile(player: Player) -> PlayerProfile:

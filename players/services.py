@@ -148,6 +148,8 @@ def player_revoke_tokens(*, player: Player, at: datetime) -> None:
 
 def default_name(player_id: str) -> str:
     """A player nobody named yet is called by its id, where that can be shown."""
+    if names.is_plain(player_id):
+        return player_id
     try:
         return names.clean_name(player_id)
     except names.NameRefused:

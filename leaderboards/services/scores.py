@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from config.errors import DomainError, InvalidRequest
 from leaderboards import admission, dimension_values, log, outbox, partitions
 from leaderboards.admission import Door
-from leaderboards.candidates import Candidate, candidate_of, place_in_windows
+from leaderboards.candidates import Candidate, Reader
 from leaderboards.commit import Results, scores_commit
 from leaderboards.errors import AttemptConflict
 from leaderboards.log import Key, Logged
@@ -55,16 +55,19 @@ def scores_submit(
 
     `look` is told who the players are, just before their scores are logged.
     """
-    door = Door(game, caller, now())
-    read = [item if isinstance(item, DomainError) else _read(item, door) for item in items]
+    door, readers = Door(game, caller, now()), dict[int, Reader]()
+    read = [item if isinstance(item, DomainError) else _read(item, door, readers) for item in items]
     batch = [one for one in read if isinstance(one, Candidate)]
     outcomes = iter(_submitted(batch, door, look) if batch else ())
     return [next(outcomes) if isinstance(one, Candidate) else one for one in read]
 
 
-def _read(item: Item, door: Door) -> Candidate | DomainError:
+def _read(item: Item, door: Door, readers: dict[int, Reader]) -> Candidate | DomainError:
+    reader = readers.get(item.mode.pk)
+    if reader is None:
+        reader = readers[item.mode.pk] = Reader(item.mode, door.caller, door.now)
     try:
-        return candidate_of(item.mode, item.submission, door.caller, door.now)
+        return reader.read(item.submission)
     except DomainError as error:
         return error
 
@@ -91,7 +94,7 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
 
 def _refused(batch: Sequence[Candidate], players: Mapping[str, int], door: Door) -> _Refused:
     """By the modes' rules, by bans, by the checks, and for want of room for another value of a dimension."""
-    refused = {n: error for n, one in enumerate(batch) if (error := place_in_windows(one, door.now))}
+    refused = {n: one.refusal for n, one in enumerate(batch) if one.refusal}
     refused = _banned(batch, players, door.now) | refused
     refused = admission.judge(batch, door) | refused
     return _without_room([n for n in range(len(batch)) if n not in refused], batch) | refused
@@ -101,7 +104,7 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
     if not players:
         return {}
     kinds = (Ban.Kind.BAN, Ban.Kind.SUSPENSION)  # who is shadow banned is not to notice
-    bans = Ban.objects.active(at).filter(player_id__in=players.values(), kind__in=kinds)
+    bans = Ban.objects.active(at).of(players.values()).filter(kind__in=kinds)
     banned = set(bans.values_list("player_id", flat=True))
     return {
         n: PlayerBanned(f"{one.player_id} may not submit.")

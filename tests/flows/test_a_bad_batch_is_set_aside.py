@@ -38,18 +38,20 @@ class Poison:
     """While it lasts, nothing that concerns this player can be stamped."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, player_id: str) -> None:
-        self.real, self.monkeypatch = standings._save, monkeypatch  # noqa: SLF001
+        self.real, self.monkeypatch = standings.tell, monkeypatch
         self.player_id = player_id
-        monkeypatch.setattr(standings, "_save", self)
+        monkeypatch.setattr(standings, "tell", self)
 
-    def __call__(self, mode: Mode, rows: Any) -> None:
+    def __call__(self, *, mode: Mode, waiting: standings.Pending, now: datetime) -> Any:
         bad = Player.objects.filter(player_id=self.player_id).values_list("pk", flat=True).first()
-        if any(row.player == bad for row in rows):
+        concerned = {row.player for _, row in waiting.scores} | waiting.placed | waiting.retold
+        told = self.real(mode=mode, waiting=waiting, now=now)
+        if bad in concerned:  # late, with everything written already
             raise ValueError("what nobody has thought of")
-        self.real(mode, rows)
+        return told
 
     def end(self) -> None:
-        self.monkeypatch.setattr(standings, "_save", self.real)
+        self.monkeypatch.setattr(standings, "tell", self.real)
 
 
 def _totals() -> dict[str, int]:
