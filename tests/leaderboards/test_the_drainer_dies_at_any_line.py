@@ -26,7 +26,7 @@ from tests.mortal import Moment, Mortal, Seen, mortal
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 THOROUGH = "RUNG_RANDOM" in os.environ
 SEED = secrets.token_hex(4) if THOROUGH else "the same every time"
-STAMP = ("stamp", "standings", "placements", "effects")
+STAMP = ("stamp", "folding", "standings", "placements", "effects")
 SEND = ("send", "outbox", "boards/store", "boards/rebuild")
 DRAIN = [f"leaderboards/{name}.py" for name in ("drain", *STAMP, *SEND)]
 REBUILD = [*DRAIN, "leaderboards/services/rebuilding.py"]
