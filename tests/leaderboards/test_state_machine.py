@@ -323,7 +323,7 @@ class Spine(RuleBasedStateMachine):
 def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
     machine = type("Spine", (Spine,), {"aggregation": aggregation, "ranking": ranking})
     few = settings(
-        max_examples=40,
+        max_examples=25,
         stateful_step_count=30,
         phases=[Phase.generate],  # a failure is told as it was found: shrinking takes minutes here
         derandomize="RUNG_RANDOM" not in os.environ,  # the same walks every time; RUNG_RANDOM=1 takes new ones
