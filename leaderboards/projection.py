@@ -42,6 +42,7 @@ class SetAside(models.Model):
     set_aside_at = models.DateTimeField(default=now)
 
     class Meta:
+        verbose_name = "batch set aside"
         verbose_name_plural = "batches set aside"
 
     def __str__(self) -> str:

@@ -41,6 +41,7 @@ class Migration(migrations.Migration):
                 ('mode', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, to='leaderboards.mode')),
             ],
             options={
+                'verbose_name': 'batch set aside',
                 'verbose_name_plural': 'batches set aside',
             },
         ),
