@@ -53,7 +53,7 @@ def _alive(who: str, what: str) -> Callable[[], str]:
     return check
 
 
-def _run(check: Callable[[], str]) -> Check:
+def run(check: Callable[[], str]) -> Check:
     begun = time.perf_counter()
     try:
         ok, detail = True, check()
@@ -72,7 +72,7 @@ def _what_is_wrong(error: Exception) -> str:
 def readiness() -> Readiness:
     """Only the database takes a process out of service: with Valkey or the workers gone, scores are still taken."""
     checks = {
-        name: _run(check)
+        name: run(check)
         for name, check in {
             "database": _database,
             "boards": _valkey(settings.VALKEY_URL),

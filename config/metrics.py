@@ -3,7 +3,7 @@
 import os
 
 from prometheus_client import REGISTRY as PROCESS_REGISTRY
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -19,6 +19,9 @@ SOCKETS = Counter("rung_ws_connections", "WebSockets opened")
 STORE_FAILURES = Counter("rung_store_failures", "Calls to a store that failed and were survived", ["store"])
 CHECKS_FAILED = Counter("rung_score_checks_failed", "Checks that raised; what they should have judged waits", ["check"])
 BATCHES_SET_ASIDE = Counter("rung_batches_set_aside", "Batches that could not be applied and were set aside", ["kind"])
+BOARD_LAG = Gauge(
+    "rung_board_lag_seconds", "Age of the oldest score that no board shows yet", multiprocess_mode="mostrecent"
+)
 BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
 
 

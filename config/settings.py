@@ -208,6 +208,8 @@ HOT_DAYS = {"daily": 7, "weekly": 28, "monthly": 62}  # how long a board lives o
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 # dotted paths of classes that judge scores at the door (leaderboards/admission.py, docs/extending.md)
 SCORE_CHECKS = env.words("RUNG_SCORE_CHECKS", "anticheat.checks.token.AttemptToken")
+# dotted paths of functions that `doctor` asks too: a sentence, or an exception that says what is wrong
+DOCTOR_CHECKS = {"boards behind": "leaderboards.lag.boards_check"}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from celery import shared_task
 from django.utils import timezone
 
+from config.metrics import BOARD_LAG
 from leaderboards import partitions
 from leaderboards.drain import stream_drain, streams_sweep
+from leaderboards.lag import seconds_behind
 from leaderboards.services.corrections import bans_follow
 from leaderboards.services.housekeeping import erased_attempts_scrub, stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
@@ -19,6 +21,7 @@ def drain(mode_id: int, shard: int) -> None:
 @shared_task(name="leaderboards.tasks.sweep")
 def sweep() -> None:
     """Beat's safety net for rings that were lost."""
+    BOARD_LAG.set(seconds_behind(now=timezone.now()))
     batches_retry_due(now=timezone.now())
     streams_sweep(now=timezone.now())
 

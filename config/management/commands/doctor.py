@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils.module_loading import import_string
 
 from config import health, logs
 from config.health import Check
@@ -22,6 +23,7 @@ class Command(BaseCommand):
         wrong = [name for name, check in state.checks.items() if not check.ok]
         if state.checks["database"].ok:
             wrong += self._database()
+            wrong += self._others()
         if wrong:
             raise CommandError(f"Not well: {', '.join(wrong)}.")
         self.stdout.write("All is well.")
@@ -43,6 +45,13 @@ class Command(BaseCommand):
             return ["migrations", *self._connections()]
         self.stdout.write("ok    migrations   all applied")
         return self._connections()
+
+    def _others(self) -> list[str]:
+        """What the rooms above know of themselves."""
+        checks = {name: health.run(import_string(path)) for name, path in settings.DOCTOR_CHECKS.items()}
+        for name, check in checks.items():
+            self._say(name, check)
+        return [name for name, check in checks.items() if not check.ok]
 
     def _connections(self) -> list[str]:
         """Threads × processes must stay below what the server takes."""
