@@ -57,7 +57,8 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
         raise outcome
     before = None if outcome.duplicate else seen[0]
     windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
-    improved = None if before is None else board.window.id in windows and _improves(board, before, outcome)
+    counts = board.window.id in windows and outcome.logged.state is State.ACCEPTED
+    improved = None if before is None else counts and _improves(board, before, outcome)
     after = _after(board, outcome, wait)
     if wait:  # what needs history is judged on the way to the boards
         outcome = _judged(outcome)

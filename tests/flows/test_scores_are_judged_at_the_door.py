@@ -74,6 +74,7 @@ def test_what_is_not_clean_is_logged_and_on_no_board(
 ) -> None:
     answer = _send(api, solo, score=score)
     assert (answer.status_code, answer.json()["fraud_check"]) == (202, state)
+    assert answer.json()["improved"] is False, "it is on no board"
     attempt = _attempt(api, solo, answer.json()["attempt_id"])
     assert (attempt["state"], attempt["reasons"]) == (state, reasons)
     drain(solo)
