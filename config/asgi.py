@@ -14,13 +14,15 @@ from config.door import Door
 
 django_application = get_wsgi_application()
 
+from leaderboards.boards.guard import guard  # noqa: E402 - as below
 from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
 from players.authentication import CallerMiddleware  # noqa: E402 - as above
 
 
 def application_with(bridge: Bridge) -> Door:
     sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
-    return Door(ProtocolTypeRouter({"http": bridge, "websocket": sockets}), max_body=settings.MAX_BODY_BYTES)
+    routes = ProtocolTypeRouter({"http": bridge, "websocket": sockets})
+    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin)
 
 
 application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))

@@ -1,6 +1,7 @@
 """The outermost ASGI layer: gives each request its id, bounds its body, counts and logs its answer."""
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
@@ -23,13 +24,16 @@ class _TooLarge(Exception):
 
 
 class Door:
-    def __init__(self, inner: ASGI3Application, *, max_body: int) -> None:
+    def __init__(
+        self, inner: ASGI3Application, *, max_body: int, on_start: Callable[[], object] = lambda: None
+    ) -> None:
         self.inner = inner
         self.max_body = max_body
+        self.on_start = on_start
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await _live(receive, send, self.on_start)
             return
         context = begin(new_request_id(_header(scope, b"x-request-id")))
         if scope["type"] == "websocket":
@@ -112,10 +116,11 @@ class _Bounded:
         return message
 
 
-async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable, on_start: Callable[[], object]) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            on_start()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await send({"type": "lifespan.shutdown.complete"})

@@ -22,6 +22,7 @@ BATCHES_SET_ASIDE = Counter("rung_batches_set_aside", "Batches that could not be
 BOARD_LAG = Gauge(
     "rung_board_lag_seconds", "Age of the oldest score that no board shows yet", multiprocess_mode="mostrecent"
 )
+BOARDS_ALTERED = Counter("rung_boards_altered", "Boards that somebody else has written to, which were made again")
 BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from socket import socket
 from threading import Event
 from typing import Any
 
@@ -110,6 +111,23 @@ def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool) -> list[An
     for function, keys, args in calls:
         (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
     return list(pipe.execute(raise_on_error=False))
+
+
+def key_events(url: str, *, classes: str, patterns: Sequence[str]) -> socket:
+    """A connection on which the server tells of every key like these that it changes, from now on."""
+    with answering("boards"):
+        server = client(url)
+        told = str(server.config_get("notify-keyspace-events").get("notify-keyspace-events", ""))
+        if not set(classes) <= set(told):
+            server.config_set("notify-keyspace-events", "".join(sorted({*told, *classes})))
+        connection: Any = redis.Redis.from_url(url, socket_connect_timeout=TIMEOUT).connection_pool.make_connection()
+        connection.connect()
+        names = [f"__keyspace@{connection.db}__:{pattern}" for pattern in patterns]
+        connection.send_command("PSUBSCRIBE", *names)
+        # taken from the library, which would hang up when it forgets the connection
+        own: socket = connection._sock  # noqa: SLF001
+        connection._sock = None  # noqa: SLF001
+        return own
 
 
 def publish(channel: str, message: str) -> None:

@@ -30,6 +30,11 @@ def every(mode: int, shard: int, generation: int) -> str:
     return f"{_slot(mode, shard)}:g{generation}:*"
 
 
+def told_of() -> list[str]:
+    """Patterns for what the server is to tell of: boards, and what every act of ours on them begins and ends with."""
+    return ["lb:*:state", "lb:*:b:*"]
+
+
 def bell(mode: int, shard: int) -> str:
     return f"rung:bell:{mode}.{shard}"
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from leaderboards import outbox
 from leaderboards.boards import store
+from leaderboards.boards.guard import guard
 from leaderboards.boards.store import Slot
 from leaderboards.errors import ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
@@ -29,11 +30,16 @@ class Board:
         return Slot(self.mode.pk, shard, self.mode.generation)
 
     def read(self, function: str, *args: object) -> list[store.Answer]:
+        slots = self.slots
+        ours = guard.watch(slots)
         try:
-            return store.read(function, self.slots, self.window.id, self.scope, *args)
+            answers = store.read(function, slots, self.window.id, self.scope, *args)
+            if not ours():
+                raise store.NotBuilt("The board is being made again.", retry_after=2)  # noqa: TRY301 - as any other
         except store.NotBuilt:
             outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
             raise
+        return answers
 
 
 @dataclass(frozen=True, slots=True)

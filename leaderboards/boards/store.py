@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,10 +121,16 @@ def built(slot: Slot, token: str, number: int, *, at: int) -> None:
     _call("built", slot.own_keys, token, number, at)
 
 
+def distrust(slot: Slot) -> None:
+    """Nobody reads these boards until they are filled anew: not all that is on them is ours."""
+    with suppress(NotBuilt):
+        _call("distrust", slot.own_keys[:1])
+
+
 def check(slot: Slot) -> int:
     """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_2_whole", slot.own_keys, (0,))]))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_3_whole", slot.own_keys, (0,))]))[0]
     return int(answer[1])
 
 
@@ -149,14 +155,14 @@ def mark(slot: Slot) -> int | None:
 
 def sound(slots: Sequence[Slot]) -> list[int | None]:
     """The marks of those whose boards, or some hundred of them, have as many members as they should; else None."""
-    asked = [("rung_2_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
+    asked = [("rung_3_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
     answers = valkey.ask(_loaded(), asked, strict=False)
     return [int(answer[1]) if isinstance(answer, list) and answer[0] == b"ok" else None for answer in answers]
 
 
 def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
     """The same question to each shard, in one trip."""
-    asked = [(f"rung_2_{function}", slot.board_keys(window, scope), args) for slot in slots]
+    asked = [(f"rung_3_{function}", slot.board_keys(window, scope), args) for slot in slots]
     with _ours():
         answers = _checked(valkey.ask(_loaded(), asked))
     return [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
@@ -198,7 +204,7 @@ def _body(changes: Sequence[Change]) -> bytes:
 
 def _call(function: str, names: list[str], *args: object) -> list[Any]:
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_2_{function}", names, args)], read_only=False))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_3_{function}", names, args)], read_only=False))[0]
     return answer
 
 

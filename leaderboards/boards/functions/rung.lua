@@ -1,9 +1,10 @@
-#!lua name=rung_2
+#!lua name=rung_3
 
 -- The boards of one (mode, shard) in one generation, all in one slot.
 -- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when), `broken` (an act
 --         failed half-way: only filling anew helps), `boards` (how many sizes there are) and, while it is being filled
---         and has no mark, `filling`.
+--         and has no mark, `filling`. Whatever we do to boards begins with a HSET on it and ends with a HDEL, or a DEL:
+--         who listens to the server's key events tells by that what somebody else has done (boards/guard.py).
 -- KEYS[2] sizes: a hash board → "members:expires:distinct keys". A board dropped or trimmed behind our back differs from it.
 -- KEYS[3…] boards: sorted sets, member = 8 bytes of the inverted player pk, score = place (a whole number within 2^53).
 -- For dense ranks each board has `<board>:k` (its distinct keys) and `<board>:n` (how many members have each).
@@ -114,7 +115,8 @@ local function forget_expired(sizes)
   end
 end
 
-local function change_all(keys, changes, width)
+-- … are names and values to remember in the state
+local function change_all(keys, changes, width, ...)
   for _, change in ipairs(changes) do
     if not well_formed(change, #keys - 2) then return redis.error_reply('MALFORMED batch') end
   end
@@ -123,7 +125,7 @@ local function change_all(keys, changes, width)
     change_board(keys[2], keys[change[1] + 2], change[2], change[3], change[4], width)
   end
   forget_expired(keys[2])
-  redis.call('HSET', keys[1], 'boards', redis.call('HLEN', keys[2]))
+  redis.call('HSET', keys[1], 'boards', redis.call('HLEN', keys[2]), ...)
   redis.call('HDEL', keys[1], 'broken')
 end
 
@@ -136,16 +138,15 @@ local function apply(keys, args)
   if stands then return stands end
   if number <= mark then return {'done', mark} end
   if number > mark + 1 then return {'gap', mark} end
-  local failed = change_all(keys, cmsgpack.unpack(args[4]), tonumber(args[3]))
-  if failed then return failed end
-  redis.call('HSET', keys[1], 'mark', number, 'at', args[2])
-  return {'ok', number}
+  return change_all(keys, cmsgpack.unpack(args[4]), tonumber(args[3]), 'mark', number, 'at', args[2]) or {'ok', number}
 end
 
 -- begin: an emptied generation is going to be filled, by whoever knows the token. ARGV token. returns {"ok"}
 local function begin(keys, args)
-  redis.call('HDEL', keys[1], 'mark', 'broken', 'boards')
-  redis.call('HSET', keys[1], 'filling', args[1])
+  redis.call('HSET', keys[1], 'broken', 1) -- so that there is something to delete, and listeners hear of it
+  redis.call('DEL', keys[1])
+  redis.call('HSET', keys[1], 'filling', args[1], 'broken', 1)
+  redis.call('HDEL', keys[1], 'broken')
   return {'ok'}
 end
 
@@ -161,20 +162,29 @@ local function built(keys, args)
   local state = redis.call('HMGET', keys[1], 'filling', 'broken')
   if state[1] ~= args[1] then return {'missing'} end
   if state[2] then return {'broken'} end
-  redis.call('HDEL', keys[1], 'filling')
   redis.call('HSET', keys[1], 'mark', args[2], 'at', args[3])
+  redis.call('HDEL', keys[1], 'filling')
   return {'ok'}
 end
 
-redis.register_function('rung_2_begin', begin)
-redis.register_function('rung_2_apply', apply)
-redis.register_function('rung_2_fill', fill)
-redis.register_function('rung_2_built', built)
+-- distrust: somebody else has changed these boards; only filling anew helps. KEYS state. returns {"ok"}, {"missing"}
+local function distrust(keys)
+  if redis.call('EXISTS', keys[1]) == 0 then return {'missing'} end
+  redis.call('HSET', keys[1], 'broken', 1, 'filling', '') -- who is just filling them is to begin again
+  redis.call('HDEL', keys[1], 'filling')
+  return {'ok'}
+end
+
+redis.register_function('rung_3_begin', begin)
+redis.register_function('rung_3_apply', apply)
+redis.register_function('rung_3_fill', fill)
+redis.register_function('rung_3_built', built)
+redis.register_function('rung_3_distrust', distrust)
 
 -- whole: whether every board has as many members as it should. KEYS state, sizes. ARGV how many to look at, 0: all
 -- returns {"ok", mark}, {"missing"}, {"broken"}
 redis.register_function{
-  function_name = 'rung_2_whole',
+  function_name = 'rung_3_whole',
   callback = function(keys, args)
     local stands, mark = obstacle(keys)
     if stands then return stands end
@@ -222,12 +232,12 @@ local function before(board, place, member)
 end
 
 -- range: ARGV first, last (ranks from 0). answers [member, place, …]
-read_function('rung_2_range', function(board, args)
+read_function('rung_3_range', function(board, args)
   return {redis.call('ZRANGE', board, args[1], args[2], 'REV', 'WITHSCORES')}
 end)
 
 -- band: entries between two places. ARGV greatest, least, offset, count. answers how many, [member, place, …]
-read_function('rung_2_band', function(board, args)
+read_function('rung_3_band', function(board, args)
   return {
     redis.call('ZCOUNT', board, args[2], args[1]),
     redis.call('ZRANGE', board, args[1], args[2], 'BYSCORE', 'REV', 'LIMIT', args[3], args[4], 'WITHSCORES'),
@@ -235,7 +245,7 @@ read_function('rung_2_band', function(board, args)
 end)
 
 -- places: ARGV member… answers [place or "", …]
-read_function('rung_2_places', function(board, args)
+read_function('rung_3_places', function(board, args)
   local found = {}
   in_chunks(args, function(...)
     for _, place in ipairs(redis.call('ZMSCORE', board, ...)) do found[#found + 1] = place or '' end
@@ -244,28 +254,28 @@ read_function('rung_2_places', function(board, args)
 end)
 
 -- before: ARGV place, member, … answers [how many stand before each, …]
-read_function('rung_2_before', function(board, args)
+read_function('rung_3_before', function(board, args)
   local found = {}
   for index = 1, #args, 2 do found[#found + 1] = before(board, args[index], args[index + 1]) end
   return {found}
 end)
 
 -- above: ARGV place… answers [how many have a greater place, …]
-read_function('rung_2_above', function(board, args)
+read_function('rung_3_above', function(board, args)
   local found = {}
   for _, place in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board, '(' .. place, '+inf') end
   return {found}
 end)
 
 -- keys_above: ARGV key… answers [how many distinct keys are greater, …]; dense boards only
-read_function('rung_2_keys_above', function(board, args)
+read_function('rung_3_keys_above', function(board, args)
   local found = {}
   for _, key in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board .. ':k', '(' .. key, '+inf') end
   return {found}
 end)
 
 -- near: ARGV place, member, how many. answers [those before], [those after], nearest last and first; without itself
-read_function('rung_2_near', function(board, args)
+read_function('rung_3_near', function(board, args)
   local place, member, most = args[1], args[2], tonumber(args[3])
   local rank = before(board, place, member)
   local now = redis.call('ZSCORE', board, member)
