@@ -76,3 +76,13 @@ class KeyEvents:
         line = valkey.key_events(settings.VALKEY_URL, classes=CLASSES, patterns=self.patterns)
         line.settimeout(0)
         return _Line(line, hiredis.Reader())
+
+
+def heard_check() -> str:
+    """For `doctor`: whether the server tells of changes."""
+    told = valkey.key_event_classes(settings.VALKEY_URL)
+    if not set(CLASSES) <= set(told):
+        raise RuntimeError(
+            f"The boards' server does not tell when somebody else writes to them: set notify-keyspace-events {CLASSES}."
+        )
+    return "the boards' server tells of changes"

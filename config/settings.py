@@ -209,7 +209,10 @@ IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; publ
 # dotted paths of classes that judge scores at the door (leaderboards/admission.py, docs/extending.md)
 SCORE_CHECKS = env.words("RUNG_SCORE_CHECKS", "anticheat.checks.token.AttemptToken")
 # dotted paths of functions that `doctor` asks too: a sentence, or an exception that says what is wrong
-DOCTOR_CHECKS = {"boards behind": "leaderboards.lag.boards_check"}
+DOCTOR_CHECKS = {
+    "boards behind": "leaderboards.lag.boards_check",
+    "foreign hands": "config.key_events.heard_check",
+}
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------

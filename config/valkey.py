@@ -113,13 +113,20 @@ def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool) -> list[An
     return list(pipe.execute(raise_on_error=False))
 
 
+def key_event_classes(url: str) -> str:
+    """Which the server tells of; "A" stands for all."""
+    with answering("boards"):
+        return str(client(url).config_get("notify-keyspace-events").get("notify-keyspace-events", "")).replace(
+            "A", "ghz"
+        )
+
+
 def key_events(url: str, *, classes: str, patterns: Sequence[str]) -> socket:
     """A connection on which the server tells of every key like these that it changes, from now on."""
+    told = key_event_classes(url)
     with answering("boards"):
-        server = client(url)
-        told = str(server.config_get("notify-keyspace-events").get("notify-keyspace-events", ""))
         if not set(classes) <= set(told):
-            server.config_set("notify-keyspace-events", "".join(sorted({*told, *classes})))
+            client(url).config_set("notify-keyspace-events", "".join(sorted({*told, *classes})))
         connection: Any = redis.Redis.from_url(url, socket_connect_timeout=TIMEOUT).connection_pool.make_connection()
         connection.connect()
         names = [f"__keyspace@{connection.db}__:{pattern}" for pattern in patterns]

@@ -78,6 +78,7 @@ class Valkey:
             "save": '""',
             "maxmemory-policy": "noeviction",
             "databases": "64",
+            "notify-keyspace-events": "Kghz",  # what others do to the boards is heard (docs/adr/0014)
             "daemonize": "no",
             "loglevel": "warning",
         }
