@@ -5,8 +5,8 @@ something changes. Nothing is remembered while changes cannot be heard.
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any, Generic, TypeVar
 
 import structlog
 from django.conf import settings
@@ -38,10 +38,14 @@ class _Changes:
     def _listen(self) -> None:
         valkey.listen(channel(), on_message=self.hear, on_connected=self.hear, on_lost=self._go_deaf, until=self._stop)
 
-    def hear(self) -> None:
+    def hear(self, news: str = "") -> None:
+        """`news`: that one thing on a shelf is not what it was; else anything may be."""
+        shelf, _, key = news.partition(" ")
         with self._lock:
-            self._heard += 1
+            self._heard += not shelf
             self.epoch = self._heard
+        if shelf in _shelves:
+            _shelves[shelf].drop(int(key))
 
     def made_here(self) -> None:
         """A change of this process's own. To a deaf one it says nothing about what others change."""
@@ -95,11 +99,65 @@ class Recall(Generic[K, V]):
         return value
 
 
+class Shelf(Generic[K, V]):
+    """Things that are loaded many at a time and kept until they are told to have changed, or for a minute.
+
+    What is not there is not remembered, and while nothing can be heard nothing is.
+    """
+
+    def __init__(
+        self, name: str, load: Callable[[Collection[K]], Mapping[K, V]], *, seconds: float = 60, size: int = 200_000
+    ) -> None:
+        self._load, self._seconds, self._size = load, seconds, size
+        self._kept: dict[K, tuple[float, V]] = {}
+        self._epoch: int | None = None
+        self._drops = 0
+        self.name = name
+        _shelves[name] = self
+
+    def get(self, keys: Collection[K]) -> dict[K, V]:
+        """Those that there are."""
+        epoch, drops = changes.epoch, self._drops
+        if epoch is None or epoch != self._epoch:
+            changes.begin_to_listen()
+            self._kept, self._epoch = {}, epoch
+        now, kept, found = time.monotonic(), self._kept, dict[K, V]()
+        for key in keys:
+            entry = kept.get(key)
+            if entry is not None and entry[0] > now:
+                found[key] = entry[1]
+        missing = [key for key in keys if key not in found] if len(found) != len(keys) else []
+        if not missing:
+            return found
+        loaded = self._load(missing)
+        if epoch is not None and drops == self._drops:  # else one of them may have changed while it was read
+            if len(kept) + len(loaded) > self._size:
+                kept.clear()
+            kept.update((key, (now + self._seconds, value)) for key, value in loaded.items())
+        return {**found, **loaded}
+
+    def drop(self, key: K) -> None:
+        self._drops += 1
+        self._kept.pop(key, None)
+
+    def changed(self, key: K) -> None:
+        """In every process, this one first. Keys that change are numbers."""
+        self.drop(key)
+        _tell(f"{self.name} {key}")
+
+
+_shelves: dict[str, Shelf[Any, Any]] = {}
+
+
 def forget() -> None:
     """Every process forgets, this one first. A process that cannot hear it remembers nothing anyway."""
     changes.made_here()
+    _tell("")
+
+
+def _tell(news: str) -> None:
     try:
-        valkey.publish(channel(), "changed")
+        valkey.publish(channel(), news)
     except valkey.ValkeyUnavailable:
         log.warning("recall_not_told", consequence="other processes may remember for up to five seconds")
 

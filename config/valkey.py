@@ -145,7 +145,7 @@ def publish(channel: str, message: str) -> None:
 def listen(
     channel: str,
     *,
-    on_message: Callable[[], None],
+    on_message: Callable[[str], None],
     on_connected: Callable[[], None],
     on_lost: Callable[[], None],
     until: Event,
@@ -166,7 +166,7 @@ def listen(
 
 
 def _hear(
-    heard: "redis.client.PubSub", *, on_message: Callable[[], None], on_connected: Callable[[], None], until: Event
+    heard: "redis.client.PubSub", *, on_message: Callable[[str], None], on_connected: Callable[[], None], until: Event
 ) -> None:
     while not until.is_set():
         message = heard.get_message(timeout=1.0)
@@ -175,4 +175,4 @@ def _hear(
         if message["type"] == "subscribe":
             on_connected()
         elif message["type"] == "message":
-            on_message()
+            on_message(message["data"].decode())

@@ -1,20 +1,23 @@
-"""Boards with names: what a reader sees. Hydrated with one query, however long the page."""
+"""Boards with names: what a reader sees. Names not known yet are one query, however long the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
-from config.errors import InvalidRequest
+from config.errors import DomainError, InvalidRequest
 from leaderboards import attempts, cursors, ranking
 from leaderboards.boards.board import Band, Board, Entry, Page, Stop
 from leaderboards.cursors import BoardCursor
 from leaderboards.rules import encoding
 from leaderboards.rules.instants import micros
+from leaderboards.whereabouts import Around, around
 from leaderboards.wire_scores import BoardQuery, BoardState, EntryState, LookupState, StandingState
-from players.models import Player
+from players.errors import PlayerNotFound
+from players.profiles import Profile, profiles, profiles_named
 
 
 def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
-    mode = board.mode
+    mode, rules = board.mode, board.rules
     page, band = _page(board, asked)
     return BoardState(
         game=mode.game.slug,
@@ -22,10 +25,10 @@ def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
         window=board.window.kind.value,
         window_id=board.window.id,
         scope=board.scope,
-        aggregation=mode.rules.aggregation,
-        order=mode.rules.order,
-        ranking=mode.rules.ranking,
-        tie_resolution_ms=mode.rules.tie_resolution_ms(board.window.kind),
+        aggregation=rules.aggregation,
+        order=rules.order,
+        ranking=rules.ranking,
+        tie_resolution_ms=rules.tie_resolution_ms(board.window.kind),
         state="live",
         stale=False,
         version=page.version,
@@ -33,7 +36,7 @@ def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
         resets_at=board.window.ends_at,
         total=page.total,
         updated_at=page.updated_at,
-        entries=_entries(board, page.entries, metadata=asked.include == "metadata"),
+        entries=_page_entries(board, page, metadata=asked.include == "metadata"),
         next_cursor=_cursor(board, page.entries[-1], band, after=True) if page.more_after else None,
         prev_cursor=_cursor(board, page.entries[0], band, after=False) if page.more_before else None,
     )
@@ -75,36 +78,75 @@ def _cursor(board: Board, entry: Entry, band: Band | None, *, after: bool) -> st
 
 
 def lookup_state(board: Board, *, player_ids: Sequence[str]) -> LookupState:
-    """Names in one query, ranks in two trips, however many are asked for."""
-    found = Player.objects.filter(game_id=board.mode.game_id, player_id__in=set(player_ids), erased_at__isnull=True)
-    players = {player.player_id or "": player for player in found}
-    page = ranking.standings(board, [player.pk for player in players.values()])
-    entries = {entry.player: entry for entry in page.entries}
-    known = [players[one] for one in player_ids if one in players]
+    """Ranks in two trips, however many are asked for."""
+    game = board.mode.game_id
+    players = profiles_named([(game, one) for one in dict.fromkeys(player_ids)])
+    page, found = around(board, [(player.pk, 0) for player in players.values()])
+    entries = {one: where.own if where else None for one, where in zip(players, found, strict=True)}
+    known = [(game, one) for one in player_ids if (game, one) in players]
     return LookupState(
         version=page.version,
-        entries=[_entry(board, player, entries.get(player.pk)) for player in known],
-        not_found=[one for one in player_ids if one not in players],
+        entries=[_entry(board, players[one], entries[one]) for one in known],
+        not_found=[one for one in player_ids if (game, one) not in players],
     )
 
 
-def standing_state(board: Board, *, player: Player, neighbors: int) -> StandingState:
-    mode = board.mode
-    found, above, below = ranking.standing(board, player.pk, neighbours=neighbors)
-    own = found.entries[0] if found.entries else None
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where somebody wants to know that a player stands."""
+
+    board: Board
+    player_id: str
+    neighbors: int
+
+
+def standing_states(asked: Sequence[Asked]) -> list[StandingState | DomainError]:
+    """For each; any number of them costs as many trips as there are boards, times three."""
+    players = profiles_named([(one.board.mode.game_id, one.player_id) for one in asked])
+    by_board: dict[Board, list[int]] = {}
+    for index, one in enumerate(asked):
+        if (one.board.mode.game_id, one.player_id) in players:
+            by_board.setdefault(one.board, []).append(index)
+    told: list[StandingState | DomainError] = [_not_found(one) for one in asked]
+    for board, indexes in by_board.items():
+        wanted = [(players[board.mode.game_id, asked[index].player_id], asked[index].neighbors) for index in indexes]
+        try:
+            states: list[StandingState | DomainError] = [*_standings(board, wanted)]
+        except DomainError as error:
+            states = [error] * len(indexes)
+        for index, state in zip(indexes, states, strict=True):
+            told[index] = state
+    return told
+
+
+def _not_found(one: Asked) -> PlayerNotFound:
+    return PlayerNotFound(f"There is no player {one.player_id!r} in {one.board.mode.game.slug}.")
+
+
+def _standings(board: Board, wanted: Sequence[tuple[Profile, int]]) -> list[StandingState]:
+    page, found = around(board, [(player.pk, most) for player, most in wanted])
+    beside = {entry.player for one in found if one for entry in (*one.above, *one.below)}
+    shown = profiles(beside) if beside else {}
+    return [_standing(board, page, player, where, shown) for (player, _), where in zip(wanted, found, strict=True)]
+
+
+def _standing(
+    board: Board, page: Page, player: Profile, where: Around | None, shown: Mapping[int, Profile]
+) -> StandingState:
+    own = where.own if where else None
     return StandingState(
-        player_id=player.player_id or "",
+        player_id=player.player_id,
         rank=own.rank if own else None,
-        score=encoding.unscale(own.score, mode.decimals) if own else None,
+        score=encoding.unscale(own.score, board.rules.decimals) if own else None,
         achieved_at=own.achieved_at if own else None,
-        total=found.total,
-        percentile=_percentile(own.rank, found.total) if own else None,
-        top_percent=_top_percent(own.rank, found.total) if own else None,
-        version=found.version,
+        total=page.total,
+        percentile=_percentile(own.rank, page.total) if own else None,
+        top_percent=_top_percent(own.rank, page.total) if own else None,
+        version=page.version,
         rank_change=None,
         pending=[],
-        above=_entries(board, above),
-        below=_entries(board, below),
+        above=_entries(board, where.above, shown) if where else [],
+        below=_entries(board, where.below, shown) if where else [],
     )
 
 
@@ -118,28 +160,28 @@ def _top_percent(rank: int, total: int) -> float:
     return float((100 * Decimal(rank) / Decimal(total)).quantize(Decimal("0.0001"), ROUND_UP))
 
 
-def _entries(board: Board, entries: Sequence[Entry], *, metadata: bool = False) -> list[EntryState]:
-    players = Player.objects.in_bulk([entry.player for entry in entries])
-    states = [
-        _entry(board, players[entry.player], entry)
-        for entry in entries
-        if entry.player in players and players[entry.player].erased_at is None
-    ]
+def _entries(board: Board, entries: Sequence[Entry], shown: Mapping[int, Profile]) -> list[EntryState]:
+    return [_entry(board, shown[entry.player], entry) for entry in entries if entry.player in shown]
+
+
+def _entry(board: Board, player: Profile, entry: Entry | None) -> EntryState:
+    return EntryState(
+        rank=entry.rank if entry else None,
+        player_id=player.player_id,
+        display_name=player.display_name,
+        country=player.country,
+        avatar_url=player.avatar_url,
+        score=encoding.unscale(entry.score, board.rules.decimals) if entry else None,
+        achieved_at=entry.achieved_at if entry else None,
+    )
+
+
+def _page_entries(board: Board, page: Page, *, metadata: bool) -> list[EntryState]:
+    shown = profiles([entry.player for entry in page.entries])
+    states = _entries(board, page.entries, shown)
     if metadata and states:
-        found = attempts.metadata_of(board.mode.pk, board.window.id, board.scope, list(players))
-        pks = {player.player_id: pk for pk, player in players.items()}
+        found = attempts.metadata_of(board.mode.pk, board.window.id, board.scope, list(shown))
+        pks = {player.player_id: pk for pk, player in shown.items()}
         for state in states:
             state.metadata = found.get(pks[state.player_id])
     return states
-
-
-def _entry(board: Board, player: Player, entry: Entry | None) -> EntryState:
-    return EntryState(
-        rank=entry.rank if entry else None,
-        player_id=player.player_id or "",
-        display_name=player.display_name,
-        country=player.country or None,
-        avatar_url=player.avatar_url or None,
-        score=encoding.unscale(entry.score, board.mode.decimals) if entry else None,
-        achieved_at=entry.achieved_at if entry else None,
-    )

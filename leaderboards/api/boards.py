@@ -4,9 +4,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.errors import Forbidden, Unauthenticated
+from config.errors import DomainError, Forbidden, Unauthenticated
 from config.openapi import describe, in_path
-from leaderboards.board_states import board_state, lookup_state, standing_state
+from leaderboards.board_states import Asked, board_state, lookup_state, standing_states
 from leaderboards.boards.board import board_named
 from leaderboards.selectors import mode_get
 from leaderboards.wire_scores import (
@@ -20,7 +20,6 @@ from leaderboards.wire_scores import (
     WindowName,
 )
 from players import access
-from players.selectors import player_get
 from players.views import CallerView
 
 in_path(window=WindowName)
@@ -46,8 +45,10 @@ class StandingView(CallerView):
     def get(self, request: Request, game: str, mode: str, window: str, player_id: str) -> Response:
         record, asked = access.may_read(self.caller, game), self.query(StandingQuery)
         board = board_named(mode=mode_get(game=record, mode=mode), window=window, scope=asked.scope, at=timezone.now())
-        player = player_get(game=record, player_id=player_id)
-        return self.answer(standing_state(board, player=player, neighbors=asked.neighbors))
+        (told,) = standing_states([Asked(board, player_id, asked.neighbors)])
+        if isinstance(told, DomainError):
+            raise told
+        return self.answer(told)
 
 
 class MeView(StandingView):

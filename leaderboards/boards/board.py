@@ -1,5 +1,6 @@
 """One board: where it lies, how its places are read, and what its readers ask for and get."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,17 +11,18 @@ from leaderboards.boards.store import Slot
 from leaderboards.errors import ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode
-from leaderboards.rules.mode import DIMENSION_VALUE
+from leaderboards.rules.mode import DIMENSION_VALUE, ModeRules
 from leaderboards.rules.placing import Placing, placing
 from leaderboards.rules.windows import Window, timezone_named, window_named
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Board:
     mode: Mode
     window: Window
     scope: str
     placing: Placing
+    rules: ModeRules
 
     @property
     def slots(self) -> list[Slot]:
@@ -29,17 +31,26 @@ class Board:
     def slot(self, shard: int) -> Slot:
         return Slot(self.mode.pk, shard, self.mode.generation)
 
-    def read(self, function: str, *args: object) -> list[store.Answer]:
+    def read(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
+        """For each question (a function and its arguments) what each shard answers, all in one trip."""
         slots = self.slots
         ours = guard.watch(slots)
         try:
-            answers = store.read(function, slots, self.window.id, self.scope, *args)
+            answers = store.read_each(questions, slots, self.window.id, self.scope)
             if not ours():
                 raise store.NotBuilt("The board is being made again.", retry_after=2)  # noqa: TRY301 - as any other
         except store.NotBuilt:
             outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
             raise
         return answers
+
+    def entries(self, positions: Sequence[tuple[int, int]], ranks: Sequence[int]) -> list["Entry"]:
+        """From (place, player) and rank."""
+        score, achieved_at = self.placing.score, self.placing.achieved_at
+        return [
+            Entry(rank, player, score(place), achieved_at(place))
+            for rank, (place, player) in zip(ranks, positions, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +102,5 @@ def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:
     dimension, colon, value = scope.partition(":")
     if scope != "global" and not (colon and dimension in mode.dimensions and DIMENSION_VALUE.fullmatch(value)):
         raise ScopeNotFound(f"{mode.slug} has no scope {scope[:100]!r}.")
-    return Board(mode, found, scope, placing(mode.rules, found, epoch=mode.epoch))
+    rules = mode.rules
+    return Board(mode, found, scope, placing(rules, found, epoch=mode.epoch), rules)

@@ -162,10 +162,19 @@ def sound(slots: Sequence[Slot]) -> list[int | None]:
 
 def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
     """The same question to each shard, in one trip."""
-    asked = [(f"rung_3_{function}", slot.board_keys(window, scope), args) for slot in slots]
+    return read_each([(function, *args)], slots, window, scope)[0]
+
+
+def read_each(
+    questions: Sequence[tuple[object, ...]], slots: Sequence[Slot], window: str, scope: str
+) -> list[list[Answer]]:
+    """Questions (a function and its arguments) to the same board of each shard, in one trip."""
+    names = [slot.board_keys(window, scope) for slot in slots]
+    asked = [(f"rung_3_{question[0]}", own, question[1:]) for question in questions for own in names]
     with _ours():
         answers = _checked(valkey.ask(_loaded(), asked))
-    return [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
+    found = [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
+    return [found[first : first + len(names)] for first in range(0, len(found), len(names))]
 
 
 def clear(slot: Slot) -> None:

@@ -8,7 +8,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from config.errors import DomainError, Unavailable
-from leaderboards import log, partitions, ranking
+from leaderboards import log, partitions, whereabouts
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
 from leaderboards.boards.board import Board
@@ -74,11 +74,10 @@ def _judged(outcome: Outcome) -> Outcome:
 def _seen(board: Board, player: int, *, ranked: bool) -> Seen | None:
     try:
         if not ranked:
-            return Seen(score=ranking.score_of(board, player))
-        found, _, _ = ranking.standing(board, player)
+            return Seen(score=whereabouts.scores_of(board, [player]).get(player))
+        found, own = whereabouts.standing(board, player)
     except Unavailable:
         return None
-    own = found.entries[0] if found.entries else None
     return Seen(own.score if own else None, own.rank if own else None, found.total, found.version)
 
 

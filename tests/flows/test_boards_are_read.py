@@ -191,7 +191,7 @@ def test_what_is_read_in_several_trips_is_of_one_moment(
     api: ApiClient, fill: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill({1: 10, 2: 20})
-    ask, moves = store.read, iter([{3: 30}, {4: 40}])
+    ask, moves = store.read_each, iter([{3: 30}, {4: 40}])
 
     def disturbed(*args: Any) -> Any:
         answers = ask(*args)
@@ -199,7 +199,7 @@ def test_what_is_read_in_several_trips_is_of_one_moment(
             fill(moved)
         return answers
 
-    monkeypatch.setattr(store, "read", disturbed)
+    monkeypatch.setattr(store, "read_each", disturbed)
     own = api.get(f"{BOARD}/players/p-1").json()
     listed = api.get(BOARD).json()
     assert (own["rank"], own["total"]) == (4, 4)

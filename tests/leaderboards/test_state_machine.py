@@ -25,12 +25,13 @@ from leaderboards.errors import AttemptConflict
 from leaderboards.log import Attempt as Row
 from leaderboards.models import Mode, Outbox, Stamp
 from leaderboards.outbox import ScoreRow
-from leaderboards.ranking import page, standing
+from leaderboards.ranking import page
 from leaderboards.send import stream_send
 from leaderboards.services.corrections import attempt_restore, attempt_take_back
 from leaderboards.services.rebuilding import mode_rebuild
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.stamp import stream_stamp
+from leaderboards.whereabouts import around
 from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Ban, Player
@@ -273,15 +274,16 @@ class Spine(RuleBasedStateMachine):
             return
         listed = {entry.player: index for index, entry in enumerate(found.entries)}
         for player in self.players:
-            own, above, below = standing(board, player, neighbours=2)
-            assert own.total == len(expected)
+            totals, (where,) = around(board, [(player, 2)])
+            assert totals.total == len(expected)
             if player not in listed:
-                assert (own.entries, above, below) == ([], [], [])
+                assert where is None
                 continue
             index = listed[player]
-            assert own.entries == found.entries[index : index + 1]
-            assert above == found.entries[max(0, index - 2) : index]
-            assert below == found.entries[index + 1 : index + 3]
+            assert where is not None
+            assert where.own == found.entries[index]
+            assert where.above == found.entries[max(0, index - 2) : index]
+            assert where.below == found.entries[index + 1 : index + 3]
 
     def _is_on(self, one: Attempt, window: str, scope: str) -> bool:
         year, week, _ = one.at.isocalendar()
