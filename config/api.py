@@ -3,11 +3,13 @@
 import gzip
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 import msgspec
 from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import parse_etags
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -19,8 +21,34 @@ from config.errors import UnsupportedMediaType
 
 _WORTH_PACKING = 1000  # bytes
 _TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
+PUBLIC = "public, max-age=1, stale-while-revalidate=1"
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+def takes_gzip(accepted: str) -> bool:
+    return _TAKES_GZIP.search(accepted) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer that may be kept: its bytes, their tag, and packed where that is worth it."""
+
+    body: bytes
+    etag: bytes
+    packed: bytes | None
+
+    @classmethod
+    def of(cls, body: bytes) -> "Shown":
+        packed = gzip.compress(body, compresslevel=4, mtime=0) if len(body) >= _WORTH_PACKING else None
+        return cls(body, f'W/"{blake2b(body, digest_size=16).hexdigest()}"'.encode(), packed)
+
+    def is_known_by(self, tags: bytes | None) -> bool:
+        """By what `If-None-Match` says."""
+        if tags is None:
+            return False
+        known = parse_etags(tags.decode("latin-1"))
+        return "*" in known or any(tag.removeprefix("W/") == self.etag.decode()[2:] for tag in known)
 
 
 class WireRenderer(BaseRenderer):
@@ -80,15 +108,15 @@ class ApiView(APIView):
 
     def shared_answer(self, value: object, *, public: bool) -> Response:
         """With an ETag, answered 304 where the caller has it, compressed where it may be. Public: for any cache."""
-        body = wire.encode(value)
-        headers = {"ETag": f'W/"{blake2b(body, digest_size=16).hexdigest()}"'}
-        headers["Cache-Control"] = "public, max-age=1, stale-while-revalidate=1" if public else "private"
+        shown = Shown.of(wire.encode(value))
+        headers = {"ETag": shown.etag.decode(), "Cache-Control": PUBLIC if public else "private"}
         request = self.request._request  # noqa: SLF001 - DRF hides none of it
         known = get_conditional_response(request, etag=headers["ETag"])
         if known is not None:
             return Response(status=known.status_code, headers=headers | {"Vary": "Accept-Encoding"})
-        if len(body) >= _WORTH_PACKING and _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")):
-            body, headers["Content-Encoding"] = gzip.compress(body, compresslevel=4, mtime=0), "gzip"
+        body = shown.body
+        if shown.packed and takes_gzip(request.headers.get("Accept-Encoding", "")):
+            body, headers["Content-Encoding"] = shown.packed, "gzip"
         response = Response(body, headers=headers)
         patch_vary_headers(response, ["Accept-Encoding"])
         return response

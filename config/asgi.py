@@ -15,13 +15,17 @@ from config.door import Door
 django_application = get_wsgi_application()
 
 from leaderboards.boards.guard import guard  # noqa: E402 - as below
+from leaderboards.fastlane.coalescer import Run  # noqa: E402 - as below
+from leaderboards.fastlane.lane import FastLane  # noqa: E402 - as below
 from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
 from players.authentication import CallerMiddleware  # noqa: E402 - as above
 
 
-def application_with(bridge: Bridge) -> Door:
+def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
+    """`run`: where what is asked together runs, in place of threads of its own."""
+    http = FastLane(bridge, run=run) if settings.FAST_LANE else bridge
     sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
-    routes = ProtocolTypeRouter({"http": bridge, "websocket": sockets})
+    routes = ProtocolTypeRouter({"http": http, "websocket": sockets})
     return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin)
 
 

@@ -33,7 +33,7 @@ class Bridge:
         self._run = run or self._in_pool
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body = await _body(receive)
+        body = await whole_body(receive)
         if body is None:
             return  # the caller hung up before the request was whole
         answer = _Answer()
@@ -93,7 +93,7 @@ def _next_piece(pieces: Iterator[bytes]) -> bytes:
     return bytes(gathered)
 
 
-async def _body(receive: Any) -> bytes | None:
+async def whole_body(receive: Any) -> bytes | None:
     """Whole, in memory: the door has bounded it."""
     pieces = []
     while True:

@@ -37,6 +37,10 @@ class KeyEvents:
     def begin(self) -> None:
         threading.Thread(target=self._listen, name="key events", daemon=True).start()
 
+    @property
+    def is_listening(self) -> bool:
+        return self._line is not None
+
     def hear(self) -> None:
         """All that has been told by now."""
         if self._line is None:

@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 CONTENT_TYPE = "application/problem+json"
 
 
-def body_of(error: errors.DomainError) -> bytes:
+def body_of(error: errors.DomainError, *, request_id: str | None = None) -> bytes:
     return wire.encode(
         wire.Problem(
             type=f"urn:rung:problem:{error.code}",
@@ -22,7 +22,7 @@ def body_of(error: errors.DomainError) -> bytes:
             status=error.status,
             detail=error.detail,
             code=error.code,
-            request_id=current().request_id,
+            request_id=request_id or current().request_id,
             errors=error.errors,
             retry_after=error.retry_after,
         )

@@ -73,10 +73,18 @@ def channel() -> str:
 
 
 class Recall(Generic[K, V]):
-    """`load(key)`, remembered for a few seconds. What is not found (None) is not remembered."""
+    """`load(key)`, remembered for a few seconds. What is not found (None), or not worth it, is not remembered."""
 
-    def __init__(self, load: Callable[[K], V | None], *, seconds: float = 5.0, size: int = 10_000) -> None:
+    def __init__(
+        self,
+        load: Callable[[K], V | None],
+        *,
+        seconds: float = 5.0,
+        size: int = 10_000,
+        worth: Callable[[V], bool] = lambda _: True,
+    ) -> None:
         self._load = load
+        self._worth = worth
         self._seconds = seconds
         self._size = size
         self._kept: dict[K, tuple[int, float, V]] = {}
@@ -91,7 +99,7 @@ class Recall(Generic[K, V]):
         if kept is not None and kept[0] == epoch and kept[1] > now:
             return kept[2]
         value = self._load(key)
-        if value is not None:
+        if value is not None and self._worth(value):
             if len(self._kept) >= self._size:
                 self._kept.clear()
             # filed under the epoch from before the look-up: a change heard meanwhile makes it void

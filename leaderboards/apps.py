@@ -9,8 +9,10 @@ class LeaderboardsApp(AppConfig):
     name = "leaderboards"
 
     def ready(self) -> None:
-        from leaderboards.services import corrections  # noqa: PLC0415 - signals are connected once the models exist
+        from leaderboards import known  # noqa: PLC0415 - signals are connected once the models exist
+        from leaderboards.services import corrections  # noqa: PLC0415 - as above
 
+        known.connect()
         corrections.connect()
         for path in settings.SCORE_CHECKS:
             try:

@@ -34,7 +34,7 @@ class ApiClient:
     def __init__(self) -> None:
         from config.asgi import application_with, django_application  # noqa: PLC0415 - importing it sets Django up
 
-        application = application_with(Bridge(django_application, run=_in_the_test_thread))
+        application = application_with(Bridge(django_application, run=_in_the_test_thread), run=_in_the_test_thread)
         self.transport = httpx.ASGITransport(app=application)
 
     def __call__(

@@ -33,6 +33,21 @@ class Board:
 
     def read(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
         """For each question (a function and its arguments) what each shard answers, all in one trip."""
+        try:
+            return self._read(questions)
+        except store.NotBuilt:
+            if not self._moved():
+                raise
+        return self._read(questions)
+
+    def _moved(self) -> bool:
+        """Whether they have been replaced by boards that the mode at hand does not know of yet."""
+        mode = self.mode
+        now = type(mode).objects.values_list("generation", "shards").get(pk=mode.pk)
+        was, (mode.generation, mode.shards) = (mode.generation, mode.shards), now
+        return was != now
+
+    def _read(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
         slots = self.slots
         ours = guard.watch(slots)
         try:

@@ -29,9 +29,17 @@ class Guard:
         self._busy: set[Slot] = set()  # in an act of our own
         self._altered: set[Slot] = set()  # and not begun anew yet
         self._raised = 0
+        self._changes: dict[Slot, int] = {}
 
     def begin(self) -> None:
         self._events.begin()
+
+    def changes(self, slots: Sequence[Slot]) -> int | None:
+        """How often any of them has changed, as far as the server has told by now; None where it tells nothing."""
+        self._events.hear()
+        if not self._events.is_listening:
+            return None
+        return sum(self._changes.get(slot, 0) for slot in slots)
 
     def watch(self, slots: Sequence[Slot]) -> Callable[[], bool]:
         """To be called before reading; what it gives, after: whether what was read is all ours."""
@@ -51,6 +59,7 @@ class Guard:
         if named is None:
             return
         slot = Slot(int(named[1]), int(named[2]), int(named[3]))
+        self._changes[slot] = self._changes.get(slot, 0) + 1
         if named[4] != "state":
             if slot not in self._busy and event not in _HARMLESS:
                 self._raise(slot, event)

@@ -1,0 +1,1 @@
+"""The hot routes in front of Django: the same questions, asked together."""

@@ -1,0 +1,164 @@
+"""A call to a hot route, and its answer, as plain values. What is in any way out of the ordinary is left to Django."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.http import QueryDict
+from django.http.request import split_domain_port, validate_host
+from django.utils import timezone
+
+from config import wire
+from config.errors import UnsupportedMediaType
+from config.request_context import current
+from players.access import Caller
+from players.authentication import caller_from_header
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+Headers = list[tuple[bytes, bytes]]
+# of these more than one is nobody's ordinary request
+_ONCE = {
+    b"authorization", b"content-type", b"host", b"idempotency-key", b"if-none-match", b"accept-encoding",
+}  # fmt: skip
+# conditions, preferences and encodings that are asked for now and then
+_UNUSUAL = {
+    b"prefer", b"content-encoding", b"if-match", b"if-unmodified-since", b"if-modified-since", b"expect", b"range",
+}  # fmt: skip
+
+
+class Route(NamedTuple):
+    """`name` as Django knows it: one metric whichever door answers."""
+
+    lane: str
+    method: str
+    name: str
+    allow: bytes
+
+
+_MODE = "/v1/games/<str:game>/modes/<str:mode>"
+_BOARD = f"{_MODE}/leaderboards/<str:window>"
+SCORE = Route("score", "POST", f"{_MODE}/scores", b"POST")
+SCORES = Route("scores", "POST", "/v1/games/<str:game>/scores", b"POST")
+BOARD = Route("board", "GET", _BOARD, b"GET, HEAD")
+STANDING = Route("standing", "GET", f"{_BOARD}/players/<str:player_id>", b"GET, HEAD")
+ME = Route("standing", "GET", f"{_BOARD}/me", b"GET, HEAD")
+LOOKUP = Route("lookup", "POST", f"{_BOARD}/lookup", b"POST")
+_NAMELESS = ("", "", "", "")
+_BY_SHAPE: dict[tuple[int, str], Route] = {
+    (7, "scores"): SCORE,
+    (5, "scores"): SCORES,
+    (8, ""): BOARD,
+    (9, "me"): ME,
+    (9, "lookup"): LOOKUP,
+    (10, "players"): STANDING,
+}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class Call(msgspec.Struct):
+    """What questions.Request asks for, from the scope of a request."""
+
+    route: Route
+    game: str
+    mode: str
+    window: str
+    player_id: str
+    query_string: bytes
+    headers: dict[bytes, bytes]
+    request_id: str
+    content: bytes = b""
+    known: Caller | None = None
+
+    @property
+    def caller(self) -> Caller:
+        if self.known is None:
+            header = self.headers.get(b"authorization", b"").decode("latin-1")
+            self.known = caller_from_header(header, now=timezone.now())
+        return self.known
+
+    def header(self, name: str) -> str | None:
+        found = self.headers.get(name.lower().encode())
+        return None if found is None else found.decode("latin-1")
+
+    @property
+    def media_type(self) -> str:
+        return self.headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+
+    def query(self, to: type[S]) -> S:
+        found: S = _query(self.query_string, to)
+        return found
+
+    def body(self, to: type[T], *, in_parts: bool = False) -> T:
+        if self.media_type != "application/json":
+            named = self.media_type or "a body without a Content-Type"
+            raise UnsupportedMediaType(f"Send application/json, not {named}.")
+        return wire.decode(self.content, to, in_parts=in_parts)
+
+
+@lru_cache(maxsize=4096)
+def _query(text: bytes, to: type[Any]) -> Any:
+    given = QueryDict(text.decode("latin-1")) if text else {}
+    known = {field.encode_name for field in msgspec.structs.fields(to)}
+    return wire.convert({name: value for name, value in given.items() if name in known}, to, strict=False)
+
+
+def call_of(scope: Any) -> Call | None:
+    """None: not a hot route, or not asked for in an ordinary way."""
+    parts = scope["path"].split("/")
+    if len(parts) < 5 or parts[1] != "v1" or parts[2] != "games":  # noqa: PLR2004 - "", v1, games, game, what
+        return None
+    route, names = _route(parts)
+    if route is None or scope["method"] != route.method or not all(names):
+        return None
+    headers = _headers(scope["headers"])
+    if headers is None or not _is_ours(headers, scope):
+        return None
+    game, mode, window, player_id = names
+    return Call(route, game, mode, window, player_id, scope["query_string"], headers, current().request_id)
+
+
+def _route(parts: list[str]) -> tuple[Route | None, tuple[str, str, str, str]]:
+    length = len(parts)
+    if length == 5:  # noqa: PLR2004
+        return _BY_SHAPE.get((5, parts[4])), (parts[3], "-", "-", "-")
+    if parts[4] != "modes":
+        return None, _NAMELESS
+    if length == 7:  # noqa: PLR2004
+        return _BY_SHAPE.get((7, parts[6])), (parts[3], parts[5], "-", "-")
+    if length < 8 or parts[6] != "leaderboards":  # noqa: PLR2004
+        return None, _NAMELESS
+    shape = parts[8] if length > 8 else ""  # noqa: PLR2004
+    return _BY_SHAPE.get((length, shape)), (parts[3], parts[5], parts[7], parts[9] if length > 9 else "-")  # noqa: PLR2004
+
+
+def _headers(given: Headers) -> dict[bytes, bytes] | None:
+    headers: dict[bytes, bytes] = {}
+    for name, value in given:
+        if name in _UNUSUAL or (name in _ONCE and name in headers):
+            return None
+        headers[name] = value
+    if b"cookie" in headers and b"authorization" not in headers:
+        return None  # perhaps an operator's session
+    return headers
+
+
+def _is_ours(headers: dict[bytes, bytes], scope: Any) -> bool:
+    """By a name that Rung serves under, and not to be sent to HTTPS first."""
+    if settings.SECURE_SSL_REDIRECT:
+        told = headers.get(b"x-forwarded-proto") if settings.PROXIES else scope.get("scheme", "").encode()
+        if told != b"https":
+            return False
+    return _is_served(headers.get(b"host", b"").decode("latin-1"), tuple(settings.ALLOWED_HOSTS))
+
+
+@lru_cache(maxsize=1024)
+def _is_served(host: str, allowed: tuple[str, ...]) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, allowed)

@@ -1,0 +1,115 @@
+"""Collects the calls that are waiting, runs them together in a thread, answers all of them."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+log = structlog.get_logger(__name__)
+A = TypeVar("A")
+R = TypeVar("R")
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+class Full(Exception):
+    """More wait already than can be answered in time."""
+
+
+class Coalescer(Generic[A, R]):
+    """`act` takes some calls and answers each, in order; whatever it raises is tried again for each of them alone.
+
+    While all its threads are busy calls wait, in a queue for each tenant; who is next is taken in turn, so that one
+    with many calls does not keep the others waiting.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a bound that somebody has to choose
+        self,
+        name: str,
+        act: Callable[[Sequence[A]], Sequence[R]],
+        *,
+        failed: Callable[[A, Exception], R],
+        at_once: int = 256,
+        waiting: int = 4096,
+        threads: int = 2,
+        run: Run | None = None,
+    ) -> None:
+        self._act, self._failed = act, failed
+        self._at_once, self._most, self._free = at_once, waiting, threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._run = run or self._in_pool
+        self._queues: dict[str, deque[tuple[A, asyncio.Future[R]]]] = {}
+        self._waiting = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def ask(self, tenant: str, call: A) -> R:
+        if self._waiting >= self._most:
+            raise Full
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(tenant, deque()).append((call, answer))
+        self._waiting += 1
+        self._begin()
+        return await answer
+
+    def _begin(self) -> None:
+        while self._free and self._waiting:
+            calls = self._taken()
+            if not calls:
+                return
+            self._free -= 1
+            task = asyncio.get_running_loop().create_task(self._answer(calls))
+            self._tasks.add(task)  # the loop itself holds none
+            task.add_done_callback(self._tasks.discard)
+
+    def _taken(self) -> list[tuple[A, "asyncio.Future[R]"]]:
+        """From each queue in turn. Whoever has gone away meanwhile is not asked for."""
+        calls: list[tuple[A, asyncio.Future[R]]] = []
+        while self._queues and len(calls) < self._at_once:
+            share = max(1, (self._at_once - len(calls)) // len(self._queues))
+            for tenant in list(self._queues):
+                queue = self._queues.pop(tenant)
+                for _ in range(min(share, len(queue), self._at_once - len(calls))):
+                    call = queue.popleft()
+                    self._waiting -= 1
+                    if not call[1].done():
+                        calls.append(call)
+                if queue:
+                    self._queues[tenant] = queue  # behind the others
+        return calls
+
+    async def _answer(self, calls: Sequence[tuple[A, "asyncio.Future[R]"]]) -> None:
+        try:
+            answers = await self._run(lambda: self._answers([call for call, _ in calls]))
+        except BaseException:
+            answers = None
+            raise
+        finally:
+            self._free += 1
+            for index, (_, waiting) in enumerate(calls):
+                if waiting.done():
+                    continue  # its caller has gone
+                if answers is None:
+                    waiting.cancel()
+                else:
+                    waiting.set_result(answers[index])
+            self._begin()
+
+    def _answers(self, calls: Sequence[A]) -> Sequence[R]:
+        if len(calls) == 1:
+            return [self._alone(calls[0])]
+        try:
+            return self._act(calls)
+        except Exception:
+            log.exception("calls_failed_together", calls=len(calls), consequence="each is made alone")
+        return [self._alone(call) for call in calls]
+
+    def _alone(self, call: A) -> R:
+        try:
+            return self._act([call])[0]
+        except Exception as error:  # noqa: BLE001 - it is the answer
+            return self._failed(call, error)
+
+    async def _in_pool(self, call: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call)

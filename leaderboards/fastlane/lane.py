@@ -1,0 +1,125 @@
+"""The hot routes, answered in front of Django: calls that wait are collected, and asked together."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from asgiref.typing import ASGI3Application
+from django.db import close_old_connections
+
+from config import errors, problem
+from config.bridge import whole_body
+from config.errors import DomainError
+from config.request_context import current
+from leaderboards import questions
+from leaderboards.board_states import Asked, lookup_state, standing_states
+from leaderboards.fastlane import answers, pages
+from leaderboards.fastlane.calls import ME, Answer, Call, call_of
+from leaderboards.fastlane.coalescer import Coalescer, Full, Run
+
+log = structlog.get_logger(__name__)
+_BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
+Act = Callable[[Sequence[Call]], Sequence[Answer]]
+
+
+class FastLane:
+    def __init__(self, inner: ASGI3Application, *, run: Run | None = None) -> None:
+        self.inner = inner
+        self.lanes = {name: _coalescer(name, act, most, run) for name, (act, most) in _LANES.items()}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        call = call_of(scope) if scope["type"] == "http" else None
+        if call is None or call.route.lane not in self.lanes:
+            await self.inner(scope, receive, send)
+            return
+        current().route = call.route.name
+        answer = await self._answer(call, receive)
+        if answer is not None:
+            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+            await send({"type": "http.response.body", "body": answer.body})
+
+    async def _answer(self, call: Call, receive: Any) -> Answer | None:
+        if call.route.lane == "board":
+            shown = pages.public_page(call)
+            if shown is not None:
+                return answers.page(call, shown, public=True)
+        if call.route.method == "POST":
+            body = await whole_body(receive)
+            if body is None:
+                return None  # the caller hung up before the request was whole
+            call.content = body
+        try:
+            return await self.lanes[call.route.lane].ask(call.game, call)
+        except Full:
+            return answers.refused(call, _BUSY)
+
+
+def _coalescer(name: str, act: Act, most: int, run: Run | None) -> Coalescer[Call, Answer]:
+    def fresh(calls: Sequence[Call]) -> Sequence[Answer]:
+        close_old_connections()  # one that the server has closed meanwhile is not found out by failing
+        return act(calls)
+
+    return Coalescer(name, act if run else fresh, failed=_failed, at_once=most, run=run)
+
+
+def _failed(call: Call, error: Exception) -> Answer:
+    known = problem.domain_error(error)
+    if known is None:
+        log.error("call_failed", route=call.route.name, request_id=call.request_id, exc_info=error)
+        known = errors.InternalError("This is our fault. The request id helps us find it.")
+    return answers.refused(call, known)
+
+
+def _standings(calls: Sequence[Call]) -> Sequence[Answer]:
+    asked = [_tried(_standing, call) for call in calls]
+    told = iter(standing_states([one for one in asked if not isinstance(one, DomainError)]))
+    found = [one if isinstance(one, DomainError) else next(told) for one in asked]
+    return [
+        answers.refused(call, one) if isinstance(one, DomainError) else answers.told(call, one)
+        for call, one in zip(calls, found, strict=True)
+    ]
+
+
+def _standing(call: Call) -> Asked:
+    if call.route is ME:
+        return questions.own_standing(call, call.game, call.mode, call.window)
+    return questions.standing(call, call.game, call.mode, call.window, call.player_id)
+
+
+def _lookups(calls: Sequence[Call]) -> Sequence[Answer]:
+    return [_one(_lookup, call) for call in calls]
+
+
+def _lookup(call: Call) -> Answer:
+    board, player_ids = questions.lookup(call, call.game, call.mode, call.window)
+    return answers.told(call, lookup_state(board, player_ids=player_ids))
+
+
+def _boards(calls: Sequence[Call]) -> Sequence[Answer]:
+    return [_one(_board, call) for call in calls]
+
+
+def _board(call: Call) -> Answer:
+    board, asked, public = questions.board(call, call.game, call.mode, call.window)
+    return answers.page(call, pages.page(call, board, asked, public=public), public=public)
+
+
+def _tried(act: Callable[[Call], Any], call: Call) -> Any:
+    try:
+        return act(call)
+    except DomainError as error:
+        return error
+
+
+def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
+    try:
+        return act(call)
+    except DomainError as error:
+        return answers.refused(call, error)
+
+
+_LANES: dict[str, tuple[Act, int]] = {  # and how many are asked together
+    "standing": (_standings, 256),
+    "lookup": (_lookups, 8),
+    "board": (_boards, 64),
+}

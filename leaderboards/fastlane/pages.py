@@ -1,0 +1,91 @@
+"""Rendered boards, kept while nothing has changed them. Nobody is shown what is more than a second old."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+
+from config import recall, wire
+from config.api import Shown
+from leaderboards.board_states import board_state
+from leaderboards.boards import store
+from leaderboards.boards.board import Board
+from leaderboards.boards.guard import guard
+from leaderboards.boards.store import Slot
+from leaderboards.fastlane.calls import Call
+from leaderboards.wire_scores import BoardQuery
+
+log = structlog.get_logger(__name__)
+SECONDS = 1.0  # names and faces are not in the boards: they may be as old
+_MOST = 2000
+_Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    shown: Shown
+    slots: Sequence[Slot]
+    changes: int
+    epoch: int
+    until: float  # monotonic seconds
+
+    @property
+    def is_good(self) -> bool:
+        alike = self.epoch == recall.changes.epoch and time.monotonic() < self.until
+        return alike and self.changes == guard.changes(self.slots)
+
+
+_kept: dict[_Key, _Kept] = {}
+
+
+def public_page(call: Call) -> Shown | None:
+    """Without asking anybody: the game was public, and what was shown is still so."""
+    if b"authorization" in call.headers:
+        return None
+    found = _kept.get(_public(call))
+    return found.shown if found is not None and found.is_good else None
+
+
+def page(call: Call, board: Board, asked: BoardQuery, *, public: bool) -> Shown:
+    key = (board, call.query_string)
+    found = _kept.get(key)
+    if found is None or not found.is_good:
+        found = _made(board, call, asked)
+        if found is None:
+            return Shown.of(wire.encode(board_state(board, asked=asked)))
+        if len(_kept) >= _MOST:
+            _kept.clear()
+        _kept[key] = found
+    if public:
+        _kept[_public(call)] = found
+    return found.shown
+
+
+def _public(call: Call) -> _Key:
+    return call.game, call.mode, call.window, call.query_string
+
+
+def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
+    """None where what changes cannot be heard: then nothing is kept."""
+    slots, epoch, began = board.slots, recall.changes.epoch, time.monotonic()
+    changes = guard.changes(slots)
+    if changes is None or epoch is None:
+        return None
+    return _Kept(_shared(board, call, asked), slots, changes, epoch, began + SECONDS)
+
+
+def _shared(board: Board, call: Call, asked: BoardQuery) -> Shown:
+    """One process makes it for all, where there are several."""
+    if settings.WEB_PROCESSES == 1:
+        return Shown.of(wire.encode(board_state(board, asked=asked)))
+    marks = [store.mark(slot) for slot in board.slots]
+    key = f"page:{board.mode.pk}:{board.mode.generation}:{board.window.id}:{board.scope}:{call.query_string.hex()}"
+    known = cache.get(key[:200])
+    if known is not None and known[0] == (key, marks):
+        return Shown(*known[1:])
+    shown = Shown.of(wire.encode(board_state(board, asked=asked)))
+    cache.set(key[:200], ((key, marks), shown.body, shown.etag, shown.packed), SECONDS)
+    return shown
