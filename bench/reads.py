@@ -1,0 +1,51 @@
+"""What is read: one player's rank, a player with neighbours, the first hundred."""
+
+import random
+from collections.abc import Iterator
+from itertools import cycle
+
+from bench import mix
+
+BOARD = f"/v1/games/{mix.GAME}/modes/main/leaderboards/alltime"
+TOP = f"{BOARD}?limit=100"
+NEIGHBORS = 5
+WARM_PLAYERS = 2000  # among whom `around_reads` draws: their neighbours' profiles are known soon
+MANY = 20_000
+# The header line with which a request goes past the fast lane, to Django: for `drf_rank_reads`. There is no lane yet.
+THROUGH_DJANGO = ""
+
+
+def get(path: str, headers: str = "") -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n".encode()
+
+
+def same(path: str, client: int) -> Iterator[bytes]:
+    return cycle([get(path)])
+
+
+def ranks(players: int, headers: str, client: int) -> Iterator[bytes]:
+    chance = random.Random(client)
+    some = min(MANY // 64, players)
+    return cycle([get(f"{BOARD}/players/p-{_played(chance.randint(1, players))}", headers) for _ in range(some)])
+
+
+def around(players: int, client: int) -> Iterator[bytes]:
+    """Of players drawn at random among some thousands."""
+    chance, step = random.Random(client), max(1, players // WARM_PLAYERS)
+    numbers = (_played(chance.randrange(1, players + 1, step)) for _ in range(MANY // 64))
+    return cycle([_around(number) for number in numbers])
+
+
+def around_cold(players: int, clients: int, client: int) -> Iterator[bytes]:
+    """Nobody twice, nor anybody's neighbour: at most once each, spread over the board's order, so it ends early."""
+    apart = 2 * NEIGHBORS + 1
+    order = sorted((number for number in range(1, players + 1) if not mix.is_newcomer(number)), key=mix.best)
+    return iter([_around(number) for number in order[client * apart :: apart * clients][:MANY]])
+
+
+def _around(number: int) -> bytes:
+    return get(f"{BOARD}/players/p-{number}?neighbors={NEIGHBORS}")
+
+
+def _played(number: int) -> int:
+    return number - 1 if mix.is_newcomer(number) else number
