@@ -114,7 +114,8 @@ def _standings(connection: Connection, modes: dict[str, int], players: int, firs
         who = f"generate_series(1, {players}) n WHERE {played}"
         connection.execute(
             "INSERT INTO leaderboards_placement (mode_id, player_id, region, country, listed)"
-            f" SELECT %s, id, '', country, true FROM (SELECT p.*, p.id - %s AS n FROM players_player p) p WHERE n <= {players} AND {played}",
+            " SELECT %s, id, '', country, true FROM (SELECT p.*, p.id - %s AS n FROM players_player p) p"
+            f" WHERE n <= {players} AND {played}",
             [mode, first - 1],
         )
         for window in ("alltime",) if slug == "one" else mix.filled(players):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import redis
+
 from bench.apart import Apart, apart
 from bench.fill import Filled, fill
 from config.embedded.home import PROJECT_ROOT, Home
@@ -20,6 +22,7 @@ from config.embedded.programs import Program, Running, spawn
 from config.embedded.servers import embedded_servers
 
 ANSWER_SECONDS = 60.0
+CACHE = 3  # the database of Valkey that settings.CACHE_URL is by default
 OF_OTHERS = (
     "BROKER_URL",
     "CHANNELS_URL",
@@ -56,9 +59,12 @@ class House:
         for name in names:
             self._running.pop(name).stop()
 
-    def restart(self, name: str) -> None:
-        self.stop(name)
-        self.start(name)
+    def restart_web(self) -> None:
+        """With nothing remembered, in the process or in the cache."""
+        self.stop("web")
+        boards, _, _ = os.environ["VALKEY_URL"].rpartition("/")
+        redis.Redis.from_url(f"{boards}/{CACHE}".replace("valkey://", "redis://")).flushdb()
+        self.start("web")
 
     def stop_all(self) -> None:
         self.stop(*reversed(list(self._running)))
@@ -112,7 +118,7 @@ def house(players: int) -> Iterator[House]:
         servers = running.enter_context(embedded_servers(folder, durable=True))
         os.environ |= {"DATABASE_URL": servers.database_url, "VALKEY_URL": servers.valkey_url}
         os.environ |= {"RUNG_HOME": str(folder), "SECRET_KEY": "of a house that stands for minutes, on loopback"}
-        os.environ |= {"RUNG_LOG_LEVEL": "WARNING", "RUNG_DEMO": "0"}
+        os.environ |= {"RUNG_LOG_LEVEL": "WARNING", "RUNG_DEMO": "0", "RUNG_SHARDS": "1"}
         elsewhere = running.enter_context(apart())
         made = House(folder, elsewhere(fill, players), elsewhere)
         running.callback(made.stop_all)

@@ -17,7 +17,6 @@ GRACE_SECONDS = 30.0  # for what is under way when the time is over
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _EPOLL = hasattr(select, "epoll")
 _IN, _OUT = (select.EPOLLIN, select.EPOLLOUT) if _EPOLL else (select.POLLIN, select.POLLOUT)
-_IN_BOTH = _IN | _OUT
 
 
 Requests = Callable[[int], Iterator[bytes]]
@@ -55,10 +54,8 @@ class _Client:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(0)
-        self.began = 0.0
-        self.buffer, self.unsent = b"", b""
-        self.missing = 0
-        self.ok = True
+        self.began, self.missing, self.ok = 0.0, 0, True
+        self.buffer = self.unsent = b""
         self.answered_at: list[float] = []
 
 
@@ -121,7 +118,7 @@ class _Crowd:
             return
         if sent < len(what) or client.unsent:
             client.unsent = what[sent:]
-            self.poller.modify(client.socket, _IN_BOTH if client.unsent else _IN)
+            self.poller.modify(client.socket, _IN | _OUT if client.unsent else _IN)
 
     def _hear(self, client: _Client) -> None:
         try:

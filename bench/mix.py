@@ -1,6 +1,6 @@
 """What is played, the same for the floors and for the product: who submits which score, and what that changes.
 
-Players are numbered from 1. Each has a best, by its number; today's best of everybody is 3,000,000 below it. Every
+Players are numbered from 1. Each has a best, by its number; today's best of everybody is 30,000,000 below it. Every
 twentieth has not played yet. Of the scores a tenth are records (best in all four windows), three tenths are the best of
 the day only, the others improve nothing, or are somebody's first. Scores rise with their serial number, so that a
 record is one whenever it is sent.
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 GAME = "bench"
-MOST_SCORE, LEAST_BEST, SPREAD = 10_000_000, 3_100_000, 3_000_000
+MOST_SCORE, LEAST_BEST, SPREAD = 100_000_000, 30_100_000, 30_000_000
 BELOW_TODAY = 100_000  # everybody's best of the day is at least this
-MOST_SERIALS = 3_000_000  # of one house: beyond, today's best would be a record
+MOST_SERIALS = SPREAD  # of one house: beyond, today's best would be a record
 COUNTRIES = ("BR", "CA", "DE", "ES", "FR", "GB", "JP", "KR", "SE", "US")
 WINDOWS = ("daily", "weekly", "monthly", "alltime")
 NEWCOMERS = 20  # every so-manieth
@@ -72,7 +72,7 @@ def filled(players: int) -> tuple[str, ...]:
 def draws(start: int, count: int, players: int) -> Iterator[Draw]:
     """Records by players 1, 5, 9 …, bests of the day by 3, 7, 11 …: so the shares stay as they are."""
     if start + count > MOST_SERIALS:
-        raise ValueError(f"One run takes {MOST_SERIALS:,} scores: choose fewer seconds.")
+        raise ValueError(f"One run takes {MOST_SERIALS:,} scores at most.")
     chance = random.Random(start)
     fours = players // 4
     for serial in range(start, start + count):

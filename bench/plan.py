@@ -21,20 +21,20 @@ CLIENTS, MANY_CLIENTS = 64, 256
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured. `seconds` for each time; batches at most for each."""
+    """How much is measured: each for so many seconds, with so many batches and single scores at most."""
 
     rounds: int
     seconds: float
     batch_seconds: float
     floor_batches: int
     batches: int
+    singles: int
     batch_clients: int = 4
-    singles_each: int = 300  # requests of one client at most, so that the scores of a run suffice
 
 
-FULL = Size(rounds=5, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=120)
-QUICK = Size(rounds=2, seconds=0.6, batch_seconds=1.5, floor_batches=25, batches=30)
-TINY = Size(rounds=1, seconds=0.2, batch_seconds=0.5, floor_batches=2, batches=4, batch_clients=2, singles_each=5)
+FULL = Size(rounds=5, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000)
+QUICK = Size(rounds=2, seconds=0.5, batch_seconds=1.2, floor_batches=40, batches=50, singles=10_000)
+TINY = Size(rounds=1, seconds=0.2, batch_seconds=0.5, floor_batches=2, batches=4, singles=1_000, batch_clients=2)
 Act = Callable[[], None]
 
 
@@ -143,7 +143,7 @@ class Plan:
 
     def _around_cold(self) -> None:
         for _ in range(self.size.rounds):
-            self.house.restart("web")
+            self.house.restart_web()
             self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
             requests = partial(reads.around_cold, self.players, CLIENTS)
             self.report.add_requests("around_reads_cold", self._load(self.house.web_port, requests))
@@ -159,7 +159,7 @@ class Plan:
 
     def _singles(self, clients: int) -> None:
         for _ in range(self.size.rounds):
-            each = self.size.singles_each
+            each = max(1, self.size.singles // clients)
             start = self.house.take_serials(clients * each)
             self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
             requests = partial(writes.singles, self.house.filled, start, each)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from itertools import cycle
 
 from bench import mix
@@ -11,6 +12,7 @@ TOP = f"{BOARD}?limit=100"
 NEIGHBORS = 5
 WARM_PLAYERS = 2000  # among whom `around_reads` draws: their neighbours' profiles are known soon
 MANY = 20_000
+EXACT_UPTO = 200_000
 # The header line with which a request goes past the fast lane, to Django: for `drf_rank_reads`. There is no lane yet.
 THROUGH_DJANGO = ""
 
@@ -37,10 +39,17 @@ def around(players: int, client: int) -> Iterator[bytes]:
 
 
 def around_cold(players: int, clients: int, client: int) -> Iterator[bytes]:
-    """Nobody twice, nor anybody's neighbour: at most once each, spread over the board's order, so it ends early."""
-    apart = 2 * NEIGHBORS + 1
+    """Nobody twice, nor anybody's neighbour: each at most once, so where players are few it ends early."""
+    return iter([_around(number) for number in _far_apart(players)[client::clients]])
+
+
+@cache
+def _far_apart(players: int) -> list[int]:
+    """Players who have no neighbours in common; of very many, some at random, of whom hardly any two have."""
+    if players > EXACT_UPTO:
+        return [_played(number) for number in random.Random(players).sample(range(2, players), MANY)]
     order = sorted((number for number in range(1, players + 1) if not mix.is_newcomer(number)), key=mix.best)
-    return iter([_around(number) for number in order[client * apart :: apart * clients][:MANY]])
+    return order[:: 2 * NEIGHBORS + 1]
 
 
 def _around(number: int) -> bytes:

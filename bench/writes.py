@@ -107,11 +107,12 @@ def post(path: str, body: bytes, *, key: str) -> bytes:
 
 
 def singles(filled: Filled, start: int, each: int, client: int) -> Iterator[bytes]:
-    """One score a request, by one client, made as it goes."""
-    path = f"/v1/games/{mix.GAME}/modes/main/scores"
+    """One score a request, by one client."""
+    path, made = f"/v1/games/{mix.GAME}/modes/main/scores", []
     for serial, number, score, _ in mix.draws(start + client * each, each, filled.players):
         body = f'{{"player_id":"p-{number}","attempt_id":"{mix.attempt_id(serial)}","score":{score}}}'.encode()
-        yield post(path, body, key=filled.key)
+        made.append(post(path, body, key=filled.key))
+    return iter(made)
 
 
 class _Watch:
