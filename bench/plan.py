@@ -31,6 +31,11 @@ class Size:
     singles: int
     batch_clients: int = 4
 
+    @property
+    def fewer_rounds(self) -> int:
+        """For what no ratio is made of."""
+        return max(1, self.rounds // 2)
+
 
 FULL = Size(rounds=5, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000)
 QUICK = Size(rounds=2, seconds=0.5, batch_seconds=1.2, floor_batches=40, batches=50, singles=10_000)
@@ -79,7 +84,7 @@ class Plan:
         self.report.add("bytes_per_player", float(server.memory_usage(board, samples=0) or 0) / self.players)
 
     def _floors(self) -> None:
-        for _ in range(self.size.rounds):
+        for _ in range(self.size.fewer_rounds):
             self.report.add("floor_pg", floors.floor_pg(self._floor()))
             self.report.add("floor_valkey", floors.floor_valkey(self._floor()))
 
@@ -99,7 +104,7 @@ class Plan:
 
     def _lag(self) -> None:
         rate = self.report.median("batch_scores") or self._send(self.size.batches).accepted_per_second
-        for _ in range(self.size.rounds):
+        for _ in range(self.size.fewer_rounds):
             sent = self._send(self.size.batches, rate=LAG_SHARE * rate / mix.BATCH)
             self.report.add("apply_lag_p50_ms", sent.lag_p50_ms)
             self.report.add("apply_lag_p99_ms", sent.lag_p99_ms)
@@ -132,7 +137,7 @@ class Plan:
             self.report.add_pair(name, "hello")
 
     def _through_django(self) -> None:
-        for _ in range(self.size.rounds):
+        for _ in range(self.size.fewer_rounds):
             requests = partial(reads.ranks, self.players, reads.THROUGH_DJANGO)
             self.report.add_requests("drf_rank_reads", self._load(self.house.web_port, requests))
 
