@@ -93,10 +93,11 @@ def rebuild(mode_id: int) -> float:
 
 def _players(connection: Connection, players: int) -> int:
     countries = "ARRAY[" + ", ".join(f"'{one}'" for one in mix.COUNTRIES) + "]"
+    country = f"({countries})[mod(n / {mix.NEWCOMERS}, {len(mix.COUNTRIES)}) + 1]"
     connection.execute(
         f"""
         INSERT INTO players_player (game_id, player_id, display_name, country, region, avatar_url, created_at)
-        SELECT g.id, 'p-' || n, 'Player ' || n, ({countries})[mod(n, {len(mix.COUNTRIES)}) + 1], '', '', now()
+        SELECT g.id, 'p-' || n, 'Player ' || n, {country}, '', '', now()
         FROM players_game g, generate_series(1, %s) n WHERE g.slug = %s ORDER BY n
         """,
         [players + PROBES, mix.GAME],

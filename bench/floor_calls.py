@@ -46,7 +46,7 @@ def _calls(job: Any, slot: Slot, mark: int) -> Iterator[Sequence[object]]:
     rules = ModeRules(min_score=0, max_score=mix.MOST_SCORE)
     windows = {kind: window_at(kind_named(kind), now, timezone_named("UTC")) for kind in mix.WINDOWS}
     places = {kind: placing(rules, window, epoch=now - timedelta(days=30)) for kind, window in windows.items()}
-    seen: set[tuple[int, str]] = set()
+    seen: dict[tuple[int, str], int] = {}
     for number, drawn in enumerate(job.drawn(), mark + 1):
         changed = _changes(job.filled, mix.changes(drawn, players=job.filled.players, seen=seen), windows, places)
         with patch("config.valkey.ask", return_value=[[b"ok", number]]) as ask:

@@ -61,12 +61,14 @@ def _write(connection: "psycopg.Connection[Any]", log: Any, batch: Columns) -> N
 
 
 def _made(job: Any) -> list[Columns]:
-    seen: set[tuple[int, str]] = set()
+    seen: dict[tuple[int, str], int] = {}
     windows = {kind: window_id(kind) for kind in mix.WINDOWS}
     return [_columns(job.filled, drawn, windows, seen) for drawn in job.drawn()]
 
 
-def _columns(filled: Any, drawn: list[mix.Draw], windows: Mapping[str, str], seen: set[tuple[int, str]]) -> Columns:
+def _columns(
+    filled: Any, drawn: list[mix.Draw], windows: Mapping[str, str], seen: dict[tuple[int, str], int]
+) -> Columns:
     pk = filled.first_player - 1
     rows = sorted(drawn, key=lambda one: (one.number, one.serial))
     changed = sorted(mix.changes(drawn, players=filled.players, seen=seen).items())

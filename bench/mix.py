@@ -2,8 +2,8 @@
 
 Players are numbered from 1. Each has a best, by its number; today's best of everybody is 30,000,000 below it. Every
 twentieth has not played yet. Of the scores a tenth are records (best in all four windows), three tenths are the best of
-the day only, the others improve nothing, or are somebody's first. Scores rise with their serial number, so that a
-record is one whenever it is sent.
+the day only, the others improve nothing, or are somebody's first. The former rise with their serial number, the others
+fall, so that each is what it should be whenever it is sent.
 """
 
 import random
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 GAME = "bench"
-MOST_SCORE, LEAST_BEST, SPREAD = 100_000_000, 30_100_000, 30_000_000
-BELOW_TODAY = 100_000  # everybody's best of the day is at least this
+SPREAD = 30_000_000
+LEAST_BEST, MOST_SCORE = 2 * SPREAD + 1, 4 * SPREAD + 1
 MOST_SERIALS = SPREAD  # of one house: beyond, today's best would be a record
 COUNTRIES = ("BR", "CA", "DE", "ES", "FR", "GB", "JP", "KR", "SE", "US")
 WINDOWS = ("daily", "weekly", "monthly", "alltime")
@@ -57,7 +57,7 @@ BEST_SQL = f"({LEAST_BEST} + mod(n * 7919::bigint, {SPREAD}))"
 
 
 def country(number: int) -> str:
-    return COUNTRIES[number % len(COUNTRIES)]
+    return COUNTRIES[number // NEWCOMERS % len(COUNTRIES)]  # of each, players of all kinds
 
 
 def is_newcomer(number: int) -> bool:
@@ -84,23 +84,24 @@ def draws(start: int, count: int, players: int) -> Iterator[Draw]:
             number = int(drawn * fours) * 4 + 3
             yield Draw(serial, number, best(number) - SPREAD + serial, WINDOWS[:1])
         else:
-            yield Draw(serial, int(drawn * players) + 1, serial % BELOW_TODAY, ())
+            yield Draw(serial, int(drawn * players) + 1, SPREAD - serial, ())
 
 
 def attempt_id(serial: int) -> str:
     return f"0bec0000-0000-4000-8000-{serial:012x}"
 
 
-def changes(some: list[Draw], *, players: int, seen: set[tuple[int, str]]) -> dict[tuple[int, str], Draw]:
-    """By (player, window), what a batch changes: what improves, and what is somebody's first there."""
+def changes(some: list[Draw], *, players: int, seen: dict[tuple[int, str], int]) -> dict[tuple[int, str], Draw]:
+    """By (player, window), what a batch changes. `seen`: the bests, so far, where nothing was filled before."""
     found: dict[tuple[int, str], Draw] = {}
     full = filled(players)
     for one in some:
+        newcomer = is_newcomer(one.number)
         for window in WINDOWS:
             place = one.number, window
-            first = (is_newcomer(one.number) or window not in full) and place not in seen
-            if first:
-                seen.add(place)
-            if first or window in one.improves:
-                found[place] = one
+            if not newcomer and window in full:
+                if window in one.improves:
+                    found[place] = one
+            elif one.score > seen.get(place, -1):
+                found[place], seen[place] = one, one.score
     return found

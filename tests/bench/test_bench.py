@@ -51,11 +51,13 @@ def test_a_mix_is_the_same_for_the_floors_and_for_the_product() -> None:
     assert 0.28 < len(todays) / len(drawn) < 0.32
     assert all(one.score > mix.best(one.number) for one in records)
     assert all(mix.best(one.number) - mix.SPREAD < one.score < mix.best(one.number) for one in todays)
+    others = [one for one in drawn if not one.improves]
+    assert all(one.score < mix.best(one.number) - mix.SPREAD for one in others)
     assert {one.number for one in drawn} <= set(range(1, 1001))
 
 
 def test_of_a_batch_a_player_changes_once_in_a_window() -> None:
-    seen: set[tuple[int, str]] = set()
+    seen: dict[tuple[int, str], int] = {}
     newcomer = mix.Draw(serial=1, number=mix.NEWCOMERS, score=5, improves=())
     regular = mix.Draw(serial=2, number=mix.NEWCOMERS + 1, score=5, improves=())
     record = mix.Draw(serial=3, number=mix.NEWCOMERS + 1, score=7, improves=mix.WINDOWS)
@@ -63,5 +65,5 @@ def test_of_a_batch_a_player_changes_once_in_a_window() -> None:
     first = mix.changes([newcomer, regular], players=1000, seen=seen)
     assert first == {(mix.NEWCOMERS, window): newcomer for window in mix.WINDOWS}
     assert mix.changes([newcomer, regular], players=1000, seen=seen) == {}
-    again = mix.changes([record, record._replace(serial=4)], players=1000, seen=seen)
-    assert {one.serial for one in again.values()} == {4}
+    twice = mix.changes([record, record._replace(serial=4)], players=1000, seen=seen)
+    assert {one.serial for one in twice.values()} == {4}
