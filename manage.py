@@ -7,6 +7,13 @@ import sys
 from config.embedded.errors import CannotStart
 from config.env import ConfigurationError
 
+# for `bench`, which starts servers of its own and needs none before
+NOWHERE = {
+    "SECRET_KEY": "not a secret",
+    "DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
+    "VALKEY_URL": "valkey://127.0.0.1:9/0",
+}
+
 
 def examine() -> None:
     """Only reads the settings: what is wrong with them is one sentence."""
@@ -18,6 +25,8 @@ def examine() -> None:
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:2] == ["bench"]:
+        os.environ.update(NOWHERE)
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the settings are named
 
     try:

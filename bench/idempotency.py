@@ -53,7 +53,8 @@ def _prepare(connection: psycopg.Connection) -> None:
 
 
 def _batches() -> list[tuple[list[int], list[UUID]]]:
-    found, sent = [], []
+    found: list[tuple[list[int], list[UUID]]] = []
+    sent: list[tuple[int, UUID]] = []
     for number in range(BATCHES):
         new = [((number * BATCH + n) * 7919 % 100_000, uuid4()) for n in range(BATCH)]
         rows = sorted(new[: BATCH * 9 // 10] + sent[-(BATCH // 10) :])
