@@ -1,6 +1,7 @@
 """One ASGI application for one port: the door, behind it HTTP for Django and WebSocket for Channels."""
 
 import os
+import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -29,4 +30,5 @@ def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
     return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin)
 
 
+sys.setswitchinterval(0.0002)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
 application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,8 @@ _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _INTERNAL_ERROR = 1011  # the WebSocket close code
 _ALIVE = b'{"status":"ok"}'
 _QUIET = ("/livez", "/readyz", "/metrics")
+_ERROR = 400  # the first status that is one
+_SLOW = 1.0  # seconds
 
 
 class _TooLarge(Exception):
@@ -139,10 +142,18 @@ def _declared_length(scope: Any) -> int:
     return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0  # noqa: PLR2004
 
 
+@lru_cache(maxsize=1024)
+def _counted(method: str, route: str, status: int) -> tuple[Callable[[], None], Callable[[float], None]]:
+    return metrics.REQUESTS.labels(method, route, status).inc, metrics.SECONDS.labels(method, route).observe
+
+
 def _record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "other"
-    metrics.REQUESTS.labels(method, context.route, status).inc()
-    metrics.SECONDS.labels(method, context.route).observe(seconds)
+    count, time_ = _counted(method, context.route, status)
+    count()
+    time_(seconds)
+    if context.hot and status < _ERROR and seconds < _SLOW:
+        return  # thousands a second: a line for each would cost more than the answer
     say = log.debug if context.route in _QUIET else log.info
     # the query may hold secrets, and raw line breaks would forge lines
     path = quote(scope["path"][:200], errors="replace")

@@ -14,6 +14,7 @@ _ACCEPTABLE = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 class RequestContext:
     request_id: str
     route: str = "unmatched"  # filled in by whoever resolves the address; a metric's label, so never the raw path
+    hot: bool = False  # one of thousands a second: counted, but not logged unless it fails
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("rung_request", default=None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_UP, Decimal
 
 from config.errors import DomainError, InvalidRequest
 from leaderboards import attempts, cursors, ranking
@@ -151,13 +150,13 @@ def _standing(
 
 
 def _percentile(rank: int, total: int) -> float:
-    """How many percent stand here or below, rounded down."""
-    exact = 100 * (1 - Decimal(rank - 1) / Decimal(total))
-    return float(exact.quantize(Decimal("0.01"), ROUND_DOWN))
+    """How many percent stand here or below, rounded down to hundredths."""
+    return (10_000 * (total - rank + 1) // total) / 100
 
 
 def _top_percent(rank: int, total: int) -> float:
-    return float((100 * Decimal(rank) / Decimal(total)).quantize(Decimal("0.0001"), ROUND_UP))
+    """Rounded up to ten-thousandths."""
+    return -(-1_000_000 * rank // total) / 10_000
 
 
 def _entries(board: Board, entries: Sequence[Entry], shown: Mapping[int, Profile]) -> list[EntryState]:

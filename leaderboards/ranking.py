@@ -31,9 +31,9 @@ def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None)
 
     def act(reading: Reading) -> Page:
         skip, total = _band(reading, band)
-        ((ahead, behind),) = near(reading, [(here, limit)])
+        (found,) = near(reading, [(here, limit)])
         least, greatest = _places(board, band)
-        ordered = [one for one in (behind if stop.after else ahead) if least <= one[0] <= greatest]
+        ordered = [one for one in (found.behind if stop.after else found.ahead) if least <= one[0] <= greatest]
         first = 0
         if ordered:
             ((first,),) = reading.counts(("before", ordered[0][0], store.member(ordered[0][1])))

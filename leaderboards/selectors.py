@@ -78,7 +78,7 @@ def _window_state(kind: str, rules: ModeRules, at: datetime) -> wire.WindowState
     )
 
 
-def _unscaled(raw: int | None, rules: ModeRules) -> Decimal | None:
+def _unscaled(raw: int | None, rules: ModeRules) -> Decimal | int | None:
     return None if raw is None else encoding.unscale(raw, rules.decimals)
 
 

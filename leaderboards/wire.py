@@ -30,7 +30,7 @@ ScoreIn = Annotated[
         extra_json_schema=described_as(anyOf=[{"type": "number"}, _WRITTEN]),
     ),
 ]
-ScoreOut = Annotated[Decimal, Meta(extra_json_schema=described_as(type="number"))]
+ScoreOut = Annotated[Decimal | int, Meta(extra_json_schema=described_as(type="number"))]
 ModeSlug = Annotated[str, Meta(pattern=f"^{SLUG.pattern}$", examples=["solo"])]
 Title = Annotated[str, Meta(max_length=100)]
 # what is said beyond the lengths is checked, with better sentences, in rules/mode.py

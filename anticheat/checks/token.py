@@ -58,5 +58,5 @@ def _beyond(one: Candidate, claims: AttemptClaims) -> DomainError | None:
     return None
 
 
-def _is_better(score: Decimal, cap: Decimal, order: str) -> bool:
+def _is_better(score: Decimal | int, cap: Decimal, order: str) -> bool:
     return score > cap if order == "desc" else score < cap

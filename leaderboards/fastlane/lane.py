@@ -32,7 +32,8 @@ class FastLane:
         if call is None or call.route.lane not in self.lanes:
             await self.inner(scope, receive, send)
             return
-        current().route = call.route.name
+        context = current()
+        context.route, context.hot = call.route.name, True
         answer = await self._answer(call, receive)
         if answer is not None:
             await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})

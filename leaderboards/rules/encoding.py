@@ -87,10 +87,9 @@ def scale(score: Decimal | int, decimals: int) -> int:
     return -raw if sign else raw
 
 
-def unscale(raw: int, decimals: int) -> Decimal:
+def unscale(raw: int, decimals: int) -> Decimal | int:
     """The score with exactly that many decimals. Its `str` never has an exponent."""
-    digits = tuple(map(int, str(abs(raw))))
-    return Decimal((int(raw < 0), digits, -_checked(decimals)))
+    return Decimal(f"{raw}e-{_checked(decimals)}") if decimals else raw
 
 
 def _checked(decimals: int) -> int:

@@ -274,14 +274,30 @@ read_function('rung_3_keys_above', function(board, args)
   return {found}
 end)
 
--- near: ARGV place, member, how many. answers [those before], [those after], nearest last and first; without itself
-read_function('rung_3_near', function(board, args)
-  local place, member, most = args[1], args[2], tonumber(args[3])
-  local rank = before(board, place, member)
+-- near: ARGV place, member, how many, … ("" for the place: where it stands, if it does)
+-- answers [place or "", how many stand before it, [those just before], [those just after], …], without itself
+local function near(board, place, member, most)
   local now = redis.call('ZSCORE', board, member)
-  local own = now and tonumber(now) == tonumber(place) and 1 or 0 -- it may stand elsewhere by now
+  local rank
+  if place == '' then
+    if not now then return '', 0, {}, {} end
+    place, rank = now, redis.call('ZREVRANK', board, member)
+  else
+    rank = before(board, place, member)
+  end
+  if most == 0 then return place, rank, {}, {} end
+  local own = now and tonumber(now) == tonumber(place) and 1 or 0 -- it may stand elsewhere by now, or in another shard
   local first = math.max(0, rank - most)
   local ahead = rank > first and redis.call('ZRANGE', board, first, rank - 1, 'REV', 'WITHSCORES') or {}
-  local behind = redis.call('ZRANGE', board, rank + own, rank + own + most - 1, 'REV', 'WITHSCORES')
-  return {ahead, behind}
+  return place, rank, ahead, redis.call('ZRANGE', board, rank + own, rank + own + most - 1, 'REV', 'WITHSCORES')
+end
+
+read_function('rung_3_near', function(board, args)
+  local found = {}
+  for index = 1, #args, 3 do
+    local last = #found
+    found[last + 1], found[last + 2], found[last + 3], found[last + 4] =
+      near(board, args[index], args[index + 1], tonumber(args[index + 2]))
+  end
+  return {found}
 end)
