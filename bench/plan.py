@@ -38,7 +38,7 @@ class Size:
 
 
 FULL = Size(rounds=3, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000)
-QUICK = Size(rounds=2, seconds=0.5, batch_seconds=1.2, floor_batches=40, batches=50, singles=10_000)
+QUICK = Size(rounds=2, seconds=0.3, batch_seconds=1.0, floor_batches=25, batches=40, singles=6_000)
 TINY = Size(rounds=1, seconds=0.1, batch_seconds=0.4, floor_batches=2, batches=4, singles=1_000, batch_clients=2)
 
 
