@@ -34,13 +34,12 @@ class Size:
     @property
     def fewer_rounds(self) -> int:
         """For what no ratio is made of."""
-        return max(1, self.rounds // 2)
+        return (self.rounds + 1) // 2
 
 
 FULL = Size(rounds=3, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000)
-QUICK = Size(rounds=2, seconds=0.5, batch_seconds=1.2, floor_batches=40, batches=50, singles=10_000)
+QUICK = Size(rounds=2, seconds=0.3, batch_seconds=1.0, floor_batches=25, batches=40, singles=6_000)
 TINY = Size(rounds=1, seconds=0.1, batch_seconds=0.4, floor_batches=2, batches=4, singles=1_000, batch_clients=2)
-Act = Callable[[], None]
 
 
 class Plan:
@@ -50,31 +49,13 @@ class Plan:
 
     def run(self, only: set[str]) -> None:
         """All, or those named with what they are compared with."""
-        for names, act in self._steps():
-            if not only or not only.isdisjoint(names):
+        for names, act in STEPS.items():
+            if not only or not only.isdisjoint(names.split()):
                 began = time.monotonic()
-                act()
-                print(f"{' '.join(names)}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+                act(self)
+                print(f"{names}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
 
-    def _steps(self) -> list[tuple[tuple[str, ...], Act]]:
-        return [
-            (("bytes_per_player", "rebuild_players_per_s"), self._boards),
-            (("floor_pg", "floor_valkey"), self._floors),
-            (("batch_scores", "floor_both"), self._batch_scores),
-            (("apply_lag_p99_ms", "backlog_gone_s"), self._lag),
-            (
-                ("rank_reads", "hello"),
-                partial(self._against_hello, "rank_reads", partial(reads.ranks, self.players, "")),
-            ),
-            (("drf_rank_reads",), self._through_django),
-            (("around_reads",), self._around),
-            (("around_reads_cold",), self._around_cold),
-            (("top100_reads", "hello_top_bytes"), self._top),
-            (("single_writes", "single_writes_64"), partial(self._singles, CLIENTS)),
-            (("single_writes", "single_writes_256"), partial(self._singles, MANY_CLIENTS)),
-        ]
-
-    def _boards(self) -> None:
+    def boards(self) -> None:
         filled = self.house.filled
         for _ in range(self.size.rounds):
             self.report.add("rebuild_players_per_s", self.house.apart(fill.rebuild, filled.modes["one"]))
@@ -83,7 +64,7 @@ class Plan:
         board = keys.board(filled.modes["one"], 0, generation, "alltime", "global")
         self.report.add("bytes_per_player", float(server.memory_usage(board, samples=0) or 0) / self.players)
 
-    def _floors(self) -> None:
+    def bare_stores(self) -> None:
         for _ in range(self.size.fewer_rounds):
             self.report.add("floor_pg", floors.floor_pg(self._floor()))
             self.report.add("floor_valkey", floors.floor_valkey(self._floor()))
@@ -92,7 +73,7 @@ class Plan:
         start = self.house.take_serials(self.size.floor_batches * mix.BATCH)
         return floors.Job(self.house.filled, start, self.size.floor_batches, self.size.batch_seconds)
 
-    def _batch_scores(self) -> None:
+    def batch_scores(self) -> None:
         for _ in range(self.size.rounds):
             self.report.add("floor_both", floors.floor_both(self._floor()))
             sent = self._send(self.size.batches)
@@ -102,7 +83,7 @@ class Plan:
                 self.report.add(f"batch_scores_{name}", getattr(sent.request, name))
             self.report.add_pair("batch_scores", "floor_both")
 
-    def _lag(self) -> None:
+    def lag(self) -> None:
         rate = self.report.median("batch_scores") or self._send(self.size.batches).accepted_per_second
         for _ in range(self.size.fewer_rounds):
             sent = self._send(self.size.batches, rate=LAG_SHARE * rate / mix.BATCH)
@@ -131,30 +112,31 @@ class Plan:
         return self.house.apart(load.run, Load(port, clients, self.size.seconds, requests))
 
     def _against_hello(self, name: str, requests: load.Requests, *, clients: int = CLIENTS) -> None:
-        for _ in range(self.size.rounds):
-            self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
-            self.report.add_requests(name, self._load(self.house.web_port, requests, clients=clients))
-            self.report.add_pair(name, "hello")
+        self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
+        self.report.add_requests(name, self._load(self.house.web_port, requests, clients=clients))
+        self.report.add_pair(name, "hello")
 
-    def _through_django(self) -> None:
+    def ranks(self) -> None:
+        for _ in range(self.size.rounds):
+            self._against_hello("rank_reads", partial(reads.ranks, self.players, ""))
+
+    def through_django(self) -> None:
         for _ in range(self.size.fewer_rounds):
             requests = partial(reads.ranks, self.players, reads.THROUGH_DJANGO)
             self.report.add_requests("drf_rank_reads", self._load(self.house.web_port, requests))
 
-    def _around(self) -> None:
+    def around(self) -> None:
         requests = partial(reads.around, self.players)
         self._load(self.house.web_port, requests)  # from now on the profiles are known
-        self._against_hello("around_reads", requests)
+        for _ in range(self.size.rounds):
+            self._against_hello("around_reads", requests)
 
-    def _around_cold(self) -> None:
+    def around_cold(self) -> None:
         for _ in range(self.size.rounds):
             self.house.restart_web()
-            self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
-            requests = partial(reads.around_cold, self.players, CLIENTS)
-            self.report.add_requests("around_reads_cold", self._load(self.house.web_port, requests))
-            self.report.add_pair("around_reads_cold", "hello")
+            self._against_hello("around_reads_cold", partial(reads.around_cold, self.players, CLIENTS))
 
-    def _top(self) -> None:
+    def top(self) -> None:
         self.house.top.write_bytes(self.house.get(reads.TOP))
         for _ in range(self.size.rounds):
             bare = self._load(self.house.hello_port, partial(reads.same, "/top"))
@@ -162,13 +144,24 @@ class Plan:
             self.report.add_requests("top100_reads", self._load(self.house.web_port, partial(reads.same, reads.TOP)))
             self.report.add_pair("top100_reads", "hello_top_bytes")
 
-    def _singles(self, clients: int) -> None:
+    def singles(self, clients: int) -> None:
         for _ in range(self.size.rounds):
             each = max(1, self.size.singles // clients)
             start = self.house.take_serials(clients * each)
-            self.report.add_requests("hello", self._load(self.house.hello_port, partial(reads.same, "/")))
             requests = partial(writes.singles, self.house.filled, start, each)
-            self.report.add_requests(
-                f"single_writes_{clients}", self._load(self.house.web_port, requests, clients=clients)
-            )
-            self.report.add_pair(f"single_writes_{clients}", "hello")
+            self._against_hello(f"single_writes_{clients}", requests, clients=clients)
+
+
+STEPS: dict[str, Callable[[Plan], None]] = {
+    "bytes_per_player rebuild_players_per_s": Plan.boards,
+    "floor_pg floor_valkey": Plan.bare_stores,
+    "floor_both batch_scores": Plan.batch_scores,
+    "apply_lag_p99_ms backlog_gone_s": Plan.lag,
+    "hello rank_reads": Plan.ranks,
+    "drf_rank_reads": Plan.through_django,
+    "around_reads": Plan.around,
+    "around_reads_cold": Plan.around_cold,
+    "hello_top_bytes top100_reads": Plan.top,
+    "single_writes single_writes_64": partial(Plan.singles, clients=CLIENTS),
+    "single_writes single_writes_256": partial(Plan.singles, clients=MANY_CLIENTS),
+}
