@@ -8,7 +8,6 @@ from typing import TypeVar
 from leaderboards.boards import store
 from leaderboards.boards.board import Band, Board, Entry, Page, Stop
 from leaderboards.errors import BoardsUnavailable
-from leaderboards.models import Mode, Stream
 from leaderboards.outbox import shard_of
 from leaderboards.rules.instants import instant_of
 
@@ -17,11 +16,6 @@ _TRIES = 10
 _BEYOND = 2**54  # no place is greater, nor less than its negative
 Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 _EMPTY = Page(0, 0, None, [])
-
-
-def _is_untouched(mode: Mode) -> bool:
-    """Nothing of it has been stamped yet, so its boards are rightly not there."""
-    return mode.first_score_at is None or not Stream.objects.filter(mode=mode, seq__gt=0).exists()
 
 
 class _Moved(Exception):
@@ -72,7 +66,7 @@ def _steady(board: Board, act: Callable[[_Reading], T]) -> T:
 
 
 def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> Page:
-    if _is_untouched(board.mode):
+    if board.is_untouched:
         return _EMPTY
 
     def act(reading: _Reading) -> Page:
@@ -85,7 +79,7 @@ def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> 
 
 def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None) -> Page:
     """The entries next to where a reader stopped, whether or not that one is still there."""
-    if _is_untouched(board.mode):
+    if board.is_untouched:
         return _EMPTY
     here = (board.placing.place(stop.score, stop.at or 0), stop.player)
 
@@ -140,7 +134,7 @@ def _run(reading: _Reading, band: Band | None, offset: int, limit: int) -> list[
 
 def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, list[Entry], list[Entry]]:
     """The player's own entry (or none) with the board's totals, those above and those below."""
-    if _is_untouched(board.mode):
+    if board.is_untouched:
         return _EMPTY, [], []
 
     def act(reading: _Reading) -> tuple[Page, list[Entry], list[Entry]]:
@@ -158,7 +152,7 @@ def standing(board: Board, player: int, *, neighbours: int = 0) -> tuple[Page, l
 
 def standings(board: Board, players: Sequence[int]) -> Page:
     """The entries of those among the players who are on the board."""
-    if _is_untouched(board.mode):
+    if board.is_untouched:
         return _EMPTY
 
     def act(reading: _Reading) -> Page:
@@ -168,12 +162,13 @@ def standings(board: Board, players: Sequence[int]) -> Page:
     return _steady(board, act)
 
 
-def score_of(board: Board, player: int) -> int | None:
-    """The raw score that the board has, in one trip and without a rank."""
-    if _is_untouched(board.mode):
-        return None
-    found = _found(_Reading(board), [player]).get(player)
-    return None if found is None else board.placing.score(found[0])
+def glance(board: Board, player: int) -> tuple[int | None, Page]:
+    """The raw score that the board has of the player, and its totals: in one trip, without a rank."""
+    if board.is_untouched:
+        return None, _EMPTY
+    reading = _Reading(board)
+    found = _found(reading, [player]).get(player)
+    return None if found is None else board.placing.score(found[0]), reading.page([], [])
 
 
 def _found(reading: _Reading, players: Sequence[int]) -> dict[int, Position]:

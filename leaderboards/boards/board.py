@@ -8,7 +8,7 @@ from leaderboards.boards import store
 from leaderboards.boards.store import Slot
 from leaderboards.errors import ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
-from leaderboards.models import Mode
+from leaderboards.models import Mode, Stream
 from leaderboards.rules.mode import DIMENSION_VALUE
 from leaderboards.rules.placing import Placing, placing
 from leaderboards.rules.windows import Window, timezone_named, window_named
@@ -27,6 +27,11 @@ class Board:
 
     def slot(self, shard: int) -> Slot:
         return Slot(self.mode.pk, shard, self.mode.generation)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing of its mode has been stamped yet, so its boards are rightly not there."""
+        return self.mode.first_score_at is None or not Stream.objects.filter(mode=self.mode, seq__gt=0).exists()
 
     def read(self, function: str, *args: object) -> list[store.Answer]:
         try:

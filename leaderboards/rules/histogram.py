@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
     worst: int
     best: int
-    count: int
+    members: int
 
 
 def _none() -> "array[int]":

@@ -63,7 +63,14 @@ class Counted:
 @pytest.mark.parametrize("many", [0, 1, 700, 5000])
 def test_every_bound_is_exact(aggregation: str, order: str, ranking: str, shards: int, many: int) -> None:
     ranged = {"max_total": MOST} if aggregation == "sum" else {}
-    rules = {"aggregation": aggregation, "order": order, "ranking": ranking, "min_score": 0, "max_score": MOST, **ranged}
+    rules = {
+        "aggregation": aggregation,
+        "order": order,
+        "ranking": ranking,
+        "min_score": 0,
+        "max_score": MOST,
+        **ranged,
+    }
     board = make_board(shards, **rules)
     scores = _scores("log-normal", many // 2) + _scores("round numbers", many - many // 2)
     fill(board, scores)

@@ -1,6 +1,7 @@
 """What a histogram tells is what counting would tell, give or take what lies between two of its bounds."""
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,25 +103,25 @@ def test_bounds_that_contradict_each_other_are_brought_into_order(bounds: list[B
     """As when half of the players leave between two calls."""
     found = histogram_of(bounds)
     assert 0 <= found.count_above(max(one, other)) <= found.count_above(min(one, other)) <= found.total
-    assert sum(part.count for part in found.parts(7)) == found.total
+    assert sum(part.members for part in found.parts(7)) == found.total
 
 
 @given(BOARDS, BUCKETS, st.integers(1, 60))
 def test_parts_are_apart_and_have_everyone_once(members: list[int], buckets: int, most: int) -> None:
     parts = list(histogram_of(_picked(members, buckets)).parts(most))
     assert len(parts) <= most
-    assert sum(part.count for part in parts) == len(members)
+    assert sum(part.members for part in parts) == len(members)
     for part in parts:
         assert part.worst <= part.best
-        assert part.count == sum(part.worst <= one <= part.best for one in members)
-    assert all(better.worst > worse.best for better, worse in zip(parts, parts[1:], strict=False))
+        assert part.members == sum(part.worst <= one <= part.best for one in members)
+    assert all(better.worst > worse.best for better, worse in pairwise(parts))
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=200, unique=True))
 def test_parts_hold_about_as_many_each(members: list[int]) -> None:
     parts = list(histogram_of_tally([(one, 1) for one in members], dense=False).parts(10))
     assert len(parts) == 10
-    assert max(part.count for part in parts) - min(part.count for part in parts) <= 2
+    assert max(part.members for part in parts) - min(part.members for part in parts) <= 2
 
 
 def test_few_scores_have_a_part_each_however_many_share_them() -> None:
@@ -133,7 +134,7 @@ def test_ranks_are_picked_from_the_first_to_the_last(members: int, buckets: int)
     picked = ranks_to_pick(members, buckets)
     assert picked == sorted(set(picked))
     assert picked[:1] + picked[-1:] == ([0, members - 1] if members else [])
-    gaps = [after - before for before, after in zip(picked, picked[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(picked)]
     assert max(gaps, default=0) <= -(-members // buckets)
     assert len(picked) <= buckets + members.bit_length() + 2
 
