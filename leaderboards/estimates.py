@@ -56,11 +56,8 @@ def moved(board: Board, *, before: int | None, after: int | None, total: int, ve
     if after is None:
         return Moved(None, None, total)
     key, total = board.placing.key(after), total + (before is None)
-    rank = found.rank(key)
-    if before is None:
-        return Moved(None, min(rank, total), total)
-    old = board.placing.key(before)
-    if key < old and found.distinct is None:
-        rank -= 1  # who falls is no longer above where it falls to
-    rank = min(max(rank, 1), total)
+    old = None if before is None else board.placing.key(before)
+    rank = min(found.rank(key, without=old), total)
+    if old is None:
+        return Moved(None, rank, total)
     return Moved(min(found.rank(old), total) if key > old else rank, rank, total)

@@ -55,9 +55,19 @@ class Histogram:
         passed = self.keys[index - 1] - 1 - key
         return nearest + (2 * between * passed + keys) // (2 * keys)
 
-    def rank(self, key: int) -> int:
-        """About the rank that a score with this key has: of those who share it, the first one's."""
-        return 1 + (self.distinct or self).count_above(key)
+    def rank(self, key: int, *, without: int | None = None) -> int:
+        """About the rank that a score with this key has: of those who share it, the first one's.
+
+        `without`: the key of one who is not to be counted, for it is who moves.
+        """
+        rank = 1 + (self.distinct or self).count_above(key)
+        if without is not None and without > key and (self.distinct is None or self._is_alone(without)):
+            rank -= 1
+        return max(1, rank)
+
+    def _is_alone(self, key: int) -> bool:
+        index = bisect_left(self.keys, -key, key=neg)
+        return self.keys[index : index + 1] == array("q", [key]) and self.upto[index] - self.above[index] == 1
 
     def parts(self, most: int) -> Iterator[Part]:
         """At most so many, best first, with about as many members each. Counts are exact and add up to the total."""

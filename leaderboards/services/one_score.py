@@ -62,9 +62,9 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
         raise outcome
     before = None if outcome.duplicate else seen[0]
     windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
-    after = _after(board, outcome, wait)
     counts = board.window.id in windows and outcome.logged.state is State.ACCEPTED
     improved = None if before is None else counts and _improves(board, before, outcome)
+    after = _after(board, outcome, wait)
     if wait:  # what needs history is judged on the way to the boards
         outcome = _judged(outcome)
         after = after if outcome.logged.state is State.ACCEPTED else None

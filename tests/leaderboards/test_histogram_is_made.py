@@ -15,6 +15,7 @@ from django.conf import settings
 
 from config import valkey
 from leaderboards.boards import histogram as making
+from leaderboards.boards.board import Board
 from leaderboards.boards.histogram import errors, histogram_make
 from tests.leaderboards.boards_of_many import fill, make_board
 
@@ -97,20 +98,18 @@ def test_scores_at_the_ends_of_what_a_board_can_hold_are_told_apart() -> None:
         assert list(found.upto) == [600, 1200, 1800, 2400]
 
 
-class Longest:
-    """The calls of a stretch of time as the server has timed them, without the way to it."""
-
-    def __init__(self) -> None:
-        self.server = valkey.client(settings.VALKEY_URL)
-        self.server.config_set("slowlog-log-slower-than", 0)
-        self.server.config_set("slowlog-max-len", 10_000)
-        self.server.slowlog_reset()
-
-    def calls(self) -> list[float]:
-        """Milliseconds."""
-        own = [one for one in self.server.slowlog_get(10_000) if b"FCALL" in one["command"].upper()]
-        self.server.config_set("slowlog-log-slower-than", 10_000)
-        return [one["duration"] / 1000 for one in own]
+def _timed(board: Board) -> list[float]:
+    """Milliseconds that each call of a making takes the server; of several, for others are busy on the machine too."""
+    server = valkey.client(settings.VALKEY_URL)
+    server.config_set("slowlog-log-slower-than", 0)
+    server.config_set("slowlog-max-len", 10_000)
+    found = []
+    for _ in range(5):
+        server.slowlog_reset()
+        histogram_make(board)
+        found.append([one["duration"] / 1000 for one in server.slowlog_get(10_000) if b"FCALL" in one["command"]])
+    server.config_set("slowlog-log-slower-than", 10_000)
+    return [min(durations) for durations in zip(*found, strict=True)]
 
 
 @pytest.mark.timeout(1200)
@@ -122,10 +121,9 @@ def test_an_estimate_is_within_a_fifth_of_a_percent_and_no_call_takes_long(
     board = make_board(shards, min_score=0, max_score=MOST)
     scores = _scores(name, PLAYERS)
     fill(board, scores)
-    longest, began = Longest(), time.perf_counter()
+    began = time.perf_counter()
     made = histogram_make(board)
-    took, calls = time.perf_counter() - began, longest.calls()
-    counted = Counted(scores, 1)
+    took, calls, counted = time.perf_counter() - began, _timed(board), Counted(scores, 1)
     asked = chance.sample(scores, 5000) + [chance.randrange(max(scores)) for _ in range(1000)]
     off = sorted(abs(made.histogram.count_above(score) - counted.above(score)) / PLAYERS for score in asked)
     p99 = off[len(off) * 99 // 100]
@@ -133,7 +131,7 @@ def test_an_estimate_is_within_a_fifth_of_a_percent_and_no_call_takes_long(
     assert p99 <= 0.002
     assert len(made.histogram.keys) <= making.BUCKETS + 100
     assert max(errors(board, made.histogram)) <= 0.004
-    assert sorted(calls)[len(calls) * 9 // 10] < 5, "most of the time this machine is busy with more than us"
+    assert max(calls) < 5
     with capsys.disabled():
         print(  # noqa: T201 - what was measured
             f"\n{name}, {shards} shard(s), {PLAYERS:,} players: p99 {p99:.4%}, worst {off[-1]:.4%} of N;"

@@ -92,6 +92,14 @@ def test_a_tally_is_exact(members: list[int], key: int) -> None:
         assert found.count_above(key) == _above(members, key)
 
 
+@given(st.lists(ROUND, min_size=1), ROUND)
+def test_who_moves_is_not_counted(members: list[int], key: int) -> None:
+    for dense in (False, True):
+        found = histogram_of_tally(Counter(members).items(), dense=dense)
+        above = [one for one in members[1:] if one > key]
+        assert found.rank(key, without=members[0]) == 1 + len(set(above) if dense else above)
+
+
 @given(BOARDS, BUCKETS, ANY, ANY)
 def test_the_greater_score_never_has_the_greater_rank(members: list[int], buckets: int, one: int, other: int) -> None:
     found = histogram_of(_picked(members, buckets))
