@@ -142,8 +142,7 @@ def keys_to_count(shards: Sequence[Sequence[Bound]], buckets: int) -> list[int]:
         if rank < passed:
             taken.append(-negative)
             rank = next((one for one in wanted if one >= passed), members)
-    worst = min((bounds[-1].key for bounds in shards if bounds), default=None)
-    return sorted({*taken, *([] if worst is None else [worst])}, reverse=True)
+    return list(dict.fromkeys(taken))
 
 
 def _steps(bounds: Sequence[Bound]) -> Iterator[tuple[int, int]]:

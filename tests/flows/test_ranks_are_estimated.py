@@ -147,6 +147,17 @@ def test_a_duplicate_is_answered_with_the_rank_as_now(api: ApiClient) -> None:
     assert _ranks(again) == (3, 3, 0, 3)
 
 
+def test_a_duplicate_adds_nothing_to_a_sum(api: ApiClient) -> None:
+    arena, attempt = Arena(api, aggregation="sum", max_total=10_000), str(uuid4())
+    arena.fill(500, 400)
+    body = {"player_id": "new", "score": 300, "attempt_id": attempt}
+    assert _ranks(api("POST", f"{SOLO}/scores", credential=arena.key, json=body).json()) == (None, 3, None, 3)
+    early = api("POST", f"{SOLO}/scores", credential=arena.key, json=body).json()
+    assert _ranks(early) == (None, None, None, 2), "the boards do not show it yet"
+    drain(arena.mode)
+    assert _ranks(arena.send("new", 300, attempt_id=attempt)) == (3, 3, 0, 3)
+
+
 def test_the_ranks_are_those_of_the_window_that_was_asked_for(api: ApiClient) -> None:
     arena = Arena(api, grace_seconds=3 * 24 * 3600)
     early = (timezone.now() - timedelta(days=2)).isoformat()

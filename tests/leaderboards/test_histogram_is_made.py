@@ -17,7 +17,7 @@ from config import valkey
 from leaderboards.boards import histogram as making
 from leaderboards.boards.board import Board
 from leaderboards.boards.histogram import errors, histogram_make
-from tests.leaderboards.boards_of_many import fill, make_board
+from tests.leaderboards.boards_of_many import fill, fill_slot, make_board
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PLAYERS = int(os.environ.get("RUNG_HISTOGRAM_PLAYERS", "20000"))
@@ -86,6 +86,18 @@ def test_every_bound_is_exact(aggregation: str, order: str, ranking: str, shards
         assert found.rank(board.placing.key(score)) == 1 + exact
     if scores:
         assert found.count_above(board.placing.key(max(scores, key=lambda one: board.placing.sign * one))) == 0
+
+
+def test_shards_may_be_of_any_size() -> None:
+    board = make_board(4, min_score=0, max_score=MOST)
+    for slot, many in zip(board.slots, (900, 3, 0, 40), strict=True):
+        members = [(board.placing.place(n * (slot.shard + 1), 0), n * 4 + slot.shard) for n in range(many)]
+        fill_slot(board, slot, members, 1)
+    made = histogram_make(board)
+    assert (made.histogram.total, made.whole) == (943, False)
+    scores = [*range(900), 0, 2, 4, *range(0, 160, 4)]
+    counted = Counted(scores, 1)
+    assert all(abs(made.histogram.count_above(score) - counted.above(score)) <= 2 for score in range(900))
 
 
 def test_scores_at_the_ends_of_what_a_board_can_hold_are_told_apart() -> None:

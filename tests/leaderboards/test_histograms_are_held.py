@@ -205,23 +205,29 @@ def test_without_a_cache_each_process_makes_its_own(board: Board, settings: Any,
     assert own.of(board).total == MANY
 
 
-def test_of_many_who_ask_at_once_one_makes_it(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    own, made = Histograms(), []
+def test_of_many_who_ask_at_once_one_fetches_it(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, asked, others = Histograms(), [], threading.Barrier(8)
+    monkeypatch.setattr(Board, "is_untouched", False)  # the threads need no database
+    ask = published.published
 
-    def counted(asked: Board) -> Any:
-        made.append(asked)
-        return histogram_make(asked)
+    def slowly(one: Board) -> Any:
+        asked.append(one)
+        threading.Event().wait(0.1)
+        return ask(one)
 
-    monkeypatch.setattr(holding, "histogram_make", counted)
-    monkeypatch.setattr(Board, "is_untouched", False)
+    def read() -> None:
+        others.wait()
+        found.append(own.of(board).total)
+
+    monkeypatch.setattr(published, "published", slowly)
     found: list[int] = []
-    asking = [threading.Thread(target=lambda: found.append(own.of(board).total)) for _ in range(8)]
+    asking = [threading.Thread(target=read) for _ in range(8)]
     for thread in asking:
         thread.start()
     for thread in asking:
         thread.join()
     assert found == [MANY] * 8
-    assert len(made) == 1
+    assert len(asked) == 1
 
 
 def test_who_asks_while_another_fetches_takes_what_is_there(

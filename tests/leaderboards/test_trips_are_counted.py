@@ -172,6 +172,14 @@ def test_a_histogram_that_is_not_held_costs_a_trip_to_see_whether_it_is_shared_a
         assert ask() == warm
 
 
+def test_a_board_that_has_not_moved_needs_no_new_histogram(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "MOMENT", 0.0)
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
+    drain(house.mode)
+    house.submit_one("p-3")  # makes what it needs
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
+
+
 def test_a_trip_more_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     server = valkey.client(settings.VALKEY_URL)
     server.ping()

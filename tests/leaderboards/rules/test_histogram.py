@@ -132,6 +132,14 @@ def test_parts_hold_about_as_many_each(members: list[int]) -> None:
     assert max(part.members for part in parts) - min(part.members for part in parts) <= 2
 
 
+@given(st.integers(2, 60), st.integers(1, 9), BUCKETS, ANY)
+def test_what_is_spread_evenly_is_told_exactly(many: int, step: int, buckets: int, first: int) -> None:
+    members = [first + step * n for n in range(many)]
+    found = histogram_of(_picked(members, buckets))
+    for key in range(first, first + step * many):
+        assert abs(found.count_above(key) - _above(members, key)) <= (step > 1)
+
+
 def test_few_scores_have_a_part_each_however_many_share_them() -> None:
     found = histogram_of_tally([(300, 1), (200, 98), (100, 1)], dense=False)
     assert list(found.parts(50)) == [(300, 300, 1), (200, 200, 98), (100, 100, 1)]
