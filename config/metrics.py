@@ -24,6 +24,16 @@ BOARD_LAG = Gauge(
 )
 BOARDS_ALTERED = Counter("rung_boards_altered", "Boards that somebody else has written to, which were made again")
 BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
+HISTOGRAM_AGE = Gauge(
+    "rung_histogram_age_seconds",
+    "Age that the oldest histogram of a board had reached when it was made again",
+    multiprocess_mode="mostrecent",
+)
+HISTOGRAM_ERROR = Histogram(
+    "rung_histogram_error_share",
+    "How far estimated ranks were from exact ones, as a share of the board",
+    buckets=(0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5),
+)
 
 
 def exposition() -> bytes:

@@ -86,7 +86,12 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
 
 def _query_parameters(query: type[msgspec.Struct]) -> Iterator[OpenApiParameter]:
     for field in msgspec.structs.fields(query):
-        yield OpenApiParameter(field.encode_name, type=wire.schema_of(field.type), location=OpenApiParameter.QUERY)
+        yield OpenApiParameter(
+            field.encode_name,
+            type=wire.schema_of(field.type),
+            location=OpenApiParameter.QUERY,
+            required=field.required,
+        )
 
 
 def _header_parameters(headers: Mapping[str, Any]) -> Iterator[OpenApiParameter]:

@@ -93,6 +93,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": schedule(run_every=10),
         "options": {"expires": 10},
     },
+    "histograms": {
+        "task": "leaderboards.tasks.histograms",
+        "schedule": schedule(run_every=2),
+        "options": {"expires": 10},
+    },
     "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
     "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
     "erased attempts": {

@@ -60,7 +60,7 @@ def ping(url: str) -> None:
         client(url).ping()
 
 
-def cache_set(key: str, value: str, *, seconds: int) -> None:
+def cache_set(key: str, value: str | bytes, *, seconds: int) -> None:
     with answering("cache"):
         client(settings.CACHE_URL).set(key, value, ex=seconds)
 
@@ -80,6 +80,33 @@ def cache_add(key: str, *, seconds: int) -> bool:
     """Whether it was not there yet."""
     with answering("cache"):
         return bool(client(settings.CACHE_URL).set(key, "1", ex=seconds, nx=True))
+
+
+def cache_bytes(key: str) -> bytes | None:
+    with answering("cache"):
+        found = client(settings.CACHE_URL).get(key)
+        return found.encode() if isinstance(found, str) else found
+
+
+def cache_keep(key: str, *, seconds: int) -> None:
+    """What is there already stays so long from now on."""
+    with answering("cache"):
+        client(settings.CACHE_URL).expire(key, seconds)
+
+
+def cache_note(key: str, what: str, *, at: float) -> None:
+    """That something was last so at this time, in a list that `cache_noted` reads."""
+    with answering("cache"):
+        client(settings.CACHE_URL).zadd(key, {what: at})
+
+
+def cache_noted(key: str, *, since: float) -> list[str]:
+    """What was noted since then; what was not is forgotten."""
+    with answering("cache"):
+        pipe = client(settings.CACHE_URL).pipeline()
+        pipe.zremrangebyscore(key, "-inf", f"({since}")
+        pipe.zrange(key, 0, -1)
+        return [one.decode() for one in pipe.execute()[1]]
 
 
 def _text(value: bytes | str | None) -> str | None:

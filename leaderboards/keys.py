@@ -47,5 +47,14 @@ def all_bans_looked_at() -> str:
     return "rung:bans:all_looked_at"
 
 
+def histogram(mode: int, generation: int, window: str, scope: str) -> str:
+    return f"rung:histogram:{mode}.g{generation}:{window}|{scope}"
+
+
+def histograms_read() -> str:
+    """Which boards' histograms were read, and when."""
+    return "rung:histograms:read"
+
+
 def _slot(mode: int, shard: int) -> str:
     return f"lb:{{{mode}.{shard}}}"

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from leaderboards.boards import store
 from leaderboards.boards.board import Band, Board, Page, Stop
-from leaderboards.reading import EMPTY, Position, Reading, is_untouched, merged, steady
+from leaderboards.reading import EMPTY, Position, Reading, merged, steady
 from leaderboards.whereabouts import near
 
 _BEYOND = 2**54  # no place is greater, nor less than its negative
 
 
 def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> Page:
-    if is_untouched(board.mode):
+    if board.is_untouched:
         return EMPTY
 
     def act(reading: Reading) -> Page:
@@ -25,7 +25,7 @@ def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> 
 
 def page_from(board: Board, *, stop: Stop, limit: int, band: Band | None = None) -> Page:
     """The entries next to where a reader stopped, whether or not that one is still there."""
-    if is_untouched(board.mode):
+    if board.is_untouched:
         return EMPTY
     here = (board.placing.place(stop.score, stop.at or 0), stop.player)
 

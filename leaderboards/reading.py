@@ -6,7 +6,6 @@ from typing import TypeVar
 from leaderboards.boards import store
 from leaderboards.boards.board import Board, Entry, Page
 from leaderboards.errors import BoardsUnavailable
-from leaderboards.models import Mode, Stream
 from leaderboards.rules.instants import instant_of
 
 T = TypeVar("T")
@@ -14,21 +13,10 @@ EMPTY = Page(0, 0, None, [])
 Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 Question = tuple[object, ...]  # a function and its arguments
 _TRIES = 10
-_touched: set[int] = set()  # modes, for ever: what was stamped stays stamped
 
 
 class _Moved(Exception):
     """The boards changed between two questions."""
-
-
-def is_untouched(mode: Mode) -> bool:
-    """Nothing of it has been stamped yet, so its boards are rightly not there."""
-    if mode.pk in _touched:
-        return False
-    if mode.first_score_at is None or not Stream.objects.filter(mode=mode, seq__gt=0).exists():
-        return True
-    _touched.add(mode.pk)
-    return False
 
 
 def steady(board: Board, act: Callable[["Reading"], T]) -> T:
@@ -52,7 +40,7 @@ class Reading:
 
     def ask_each(self, questions: Sequence[Question]) -> list[list[store.Answer]]:
         """All of them in one trip."""
-        found = self.board.read(questions) if questions else []
+        found = self.board.read_each(questions) if questions else []
         for answers in found:
             if self.answers and [one.mark for one in answers] != [one.mark for one in self.answers]:
                 raise _Moved

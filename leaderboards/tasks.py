@@ -10,6 +10,7 @@ from leaderboards.lag import seconds_behind
 from leaderboards.services.corrections import bans_follow
 from leaderboards.services.housekeeping import erased_attempts_scrub, stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
+from leaderboards.services.refreshing import histograms_refresh
 from leaderboards.services.set_aside import batches_retry_due
 
 
@@ -40,6 +41,11 @@ def bans() -> None:
 @shared_task(name="leaderboards.tasks.reconcile")
 def reconcile() -> None:
     reconcile_sample(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.histograms")
+def histograms() -> None:
+    histograms_refresh(now=timezone.now())
 
 
 @shared_task(name="leaderboards.tasks.tidy_stamps")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from leaderboards.boards import store
 from leaderboards.boards.board import Board, Entry, Page
 from leaderboards.outbox import shard_of
-from leaderboards.reading import EMPTY, Position, Reading, is_untouched, merged, steady
+from leaderboards.reading import EMPTY, Position, Reading, merged, steady
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def around(board: Board, asked: Sequence[tuple[int, int]]) -> tuple[Page, list[A
 
     As many trips for one as for a thousand: one, one more for several shards, one more where equals share a rank.
     """
-    if is_untouched(board.mode):
+    if board.is_untouched:
         return EMPTY, [None] * len(asked)
 
     def act(reading: Reading) -> tuple[Page, list[Around | None]]:
@@ -46,12 +46,13 @@ def standing(board: Board, player: int) -> tuple[Page, Entry | None]:
     return page, found.own if found else None
 
 
-def scores_of(board: Board, players: Sequence[int]) -> dict[int, int]:
-    """The raw scores that the board has, in one trip and without ranks."""
-    if is_untouched(board.mode):
-        return {}
-    found = _found(Reading(board), players)
-    return {player: board.placing.score(place) for player, (place, _) in found.items()}
+def glance(board: Board, players: Sequence[int]) -> tuple[dict[int, int], Page]:
+    """The raw scores that the board has of players, and its totals: in one trip, without ranks."""
+    if board.is_untouched:
+        return {}, EMPTY
+    reading = Reading(board)
+    found = _found(reading, players)
+    return {player: board.placing.score(place) for player, (place, _) in found.items()}, reading.page([])
 
 
 def _found(reading: Reading, players: Sequence[int]) -> dict[int, Position]:

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from config import recall, valkey
+from leaderboards.histograms import histograms
 from tests import live
 from tests.client import ApiClient
 
@@ -28,6 +29,7 @@ def _empty_valkey() -> Iterator[None]:
     yield
     for url in {settings.VALKEY_URL, settings.BROKER_URL, settings.CHANNELS_URL, settings.CACHE_URL}:
         valkey.client(url).flushdb()
+    histograms.forget()
     recall.forget()  # what the database has rolled back must not be remembered either
 
 

@@ -109,14 +109,11 @@ def _item(raw: bytes, game: GameRecord, modes: dict[str, Mode | DomainError]) ->
 
 
 def _state(told: Told, window: str) -> SubmissionState:
-    """Ranks are exact where the boards show it; estimates come with the histogram, null until then."""
-    outcome, before, after = told.outcome, told.before, told.after
+    outcome, before = told.outcome, told.before
     mode, logged = outcome.mode, outcome.logged
-    rank_before = before.rank if before and after else None
-    if after and told.improved is False:
-        rank_before = after.rank  # what others did meanwhile is not this score's doing
+    rank_before, rank_after, total = _ranks(told)
     return SubmissionState(
-        status="committed" if after else "accepted",
+        status="committed" if told.after else "accepted",
         attempt_id=outcome.attempt_id,
         player_id=outcome.player_id,
         score=encoding.unscale(logged.score, mode.decimals),
@@ -124,15 +121,26 @@ def _state(told: Told, window: str) -> SubmissionState:
         improved=told.improved,
         window=window,
         rank_before=rank_before,
-        rank_after=after.rank if after else None,
-        delta=rank_before - after.rank if after and after.rank and rank_before else None,
-        total=after.total if after else None,
-        estimate=after is None,
+        rank_after=rank_after,
+        delta=rank_before - rank_after if rank_before and rank_after else None,
+        total=total,
+        estimate=told.after is None,
         duplicate=outcome.duplicate,
         fraud_check=_FRAUD_CHECK[logged.state],
         windows=told.windows,
-        version=after.version if after and after.version is not None else UNSET,
+        version=told.after.version if told.after and told.after.version is not None else UNSET,
     )
+
+
+def _ranks(told: Told) -> tuple[int | None, int | None, int | None]:
+    """Before, after and of how many: exact where the boards show it, else estimates; null where they do not answer."""
+    if told.after is None:
+        moved = told.moved
+        return (moved.rank_before, moved.rank_after, moved.total) if moved else (None, None, None)
+    rank = told.after.rank
+    if told.outcome.duplicate or told.improved is False:
+        return rank, rank, told.after.total  # what others did meanwhile is not this score's doing
+    return told.before.rank if told.before else None, rank, told.after.total
 
 
 def _attempt_named(sent: Submission, header: str | None) -> Submission:

@@ -2,6 +2,7 @@ from django.urls import path
 
 from leaderboards.api.attempts import AttemptsView, AttemptTokenView, AttemptView
 from leaderboards.api.boards import BoardView, LookupView, MeView, StandingView
+from leaderboards.api.estimates import DistributionView, PreviewView
 from leaderboards.api.modes import GamesView, GameView, ModeView
 from leaderboards.api.scores import ScoresView, ScoreView
 
@@ -20,5 +21,7 @@ urlpatterns = [
     path(BOARD, BoardView.as_view(), name="board"),
     path(f"{BOARD}/me", MeView.as_view(), name="me"),
     path(f"{BOARD}/lookup", LookupView.as_view(), name="lookup"),
+    path(f"{BOARD}/preview", PreviewView.as_view(), name="preview"),
+    path(f"{BOARD}/distribution", DistributionView.as_view(), name="distribution"),
     path(f"{BOARD}/players/<str:player_id>", StandingView.as_view(), name="standing"),
 ]

@@ -10,10 +10,12 @@ from leaderboards.boards.guard import guard
 from leaderboards.boards.store import Slot
 from leaderboards.errors import ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
-from leaderboards.models import Mode
+from leaderboards.models import Mode, Stream
 from leaderboards.rules.mode import DIMENSION_VALUE, ModeRules
 from leaderboards.rules.placing import Placing, placing
 from leaderboards.rules.windows import Window, timezone_named, window_named
+
+_touched: set[int] = set()  # modes, for ever: what was stamped stays stamped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +33,21 @@ class Board:
     def slot(self, shard: int) -> Slot:
         return Slot(self.mode.pk, shard, self.mode.generation)
 
-    def read(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
+    @property
+    def is_untouched(self) -> bool:
+        """Nothing of its mode has been stamped yet, so its boards are rightly not there."""
+        if self.mode.pk in _touched:
+            return False
+        if self.mode.first_score_at is None or not Stream.objects.filter(mode=self.mode, seq__gt=0).exists():
+            return True
+        _touched.add(self.mode.pk)
+        return False
+
+    def read(self, function: str, *args: object) -> list[store.Answer]:
+        """What each shard answers."""
+        return self.read_each([(function, *args)])[0]
+
+    def read_each(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
         """For each question (a function and its arguments) what each shard answers, all in one trip."""
         try:
             return self._read(questions)

@@ -26,7 +26,7 @@ class Placing:
 
     def place(self, score: int, at: int) -> int:
         """`at`: microseconds since 1970."""
-        key = self._key(score)
+        key = self.key(score)
         return (key << self.bits) + self._tie(at) if self.bits else key
 
     def score(self, place: int) -> int:
@@ -45,7 +45,7 @@ class Placing:
         key = (score - self.base) * self.sign << self.bits
         return key, key + self._most
 
-    def _key(self, score: int) -> int:
+    def key(self, score: int) -> int:
         """Of a score beyond the range (a total, or one older than the range) the nearest that a place can hold."""
         limit = encoding.MAX_RAW >> self.bits
         return min(max((score - self.base) * self.sign, -limit), limit - 1 if self.bits else limit)

@@ -1,18 +1,19 @@
 """One score, and what it did to the board that its sender looks at."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Max
 from django.utils import timezone
 
 from config.errors import DomainError, Unavailable
-from leaderboards import log, partitions, whereabouts
+from leaderboards import estimates, log, partitions, whereabouts
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
 from leaderboards.boards.board import Board
 from leaderboards.boards.store import Slot
+from leaderboards.estimates import Moved
 from leaderboards.log import State
 from leaderboards.models import Outbox, Stream
 from leaderboards.outbox import shard_of
@@ -36,13 +37,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`before` is None where the boards did not answer; `after` where they do not show it yet."""
+    """`before` is None where the boards did not answer; `after` where they do not show it yet.
+
+    `moved`: about what it does to the rank, where neither was the case.
+    """
 
     outcome: Outcome
     windows: list[str]
     before: Seen | None
     after: Seen | None
     improved: bool | None
+    moved: Moved | None = None
 
 
 def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, wait: float) -> Told:
@@ -63,7 +68,31 @@ def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, 
     if wait:  # what needs history is judged on the way to the boards
         outcome = _judged(outcome)
         after = after if outcome.logged.state is State.ACCEPTED else None
-    return Told(outcome, windows, before, after, improved)
+    told = Told(outcome, windows, before, after, improved)
+    return told if after else replace(told, moved=_moved(board, told, seen))
+
+
+def _moved(board: Board, told: Told, seen: Sequence[Seen | None]) -> Moved | None:
+    """After the commit: boards that do not answer now take nothing back. A duplicate moves nothing."""
+    outcome = told.outcome
+    before = seen[0] if seen else _seen(board, outcome.player, ranked=False)
+    if before is None or before.total is None or before.version is None:
+        return None
+    counts = board.window.id in told.windows and outcome.logged.state is State.ACCEPTED and not outcome.duplicate
+    after = _combined(board, before.score, outcome.logged.score) if counts else before.score
+    try:
+        return estimates.moved(board, before=before.score, after=after, total=before.total, version=before.version)
+    except Unavailable:
+        return None
+
+
+def _combined(board: Board, before: int | None, score: int) -> int:
+    """What the board has of a player once it shows the score."""
+    if before is None or board.mode.aggregation == "latest":
+        return score
+    if board.mode.aggregation == "sum":
+        return before + score
+    return max(before, score, key=lambda one: one * board.placing.sign)
 
 
 def _judged(outcome: Outcome) -> Outcome:
@@ -74,7 +103,8 @@ def _judged(outcome: Outcome) -> Outcome:
 def _seen(board: Board, player: int, *, ranked: bool) -> Seen | None:
     try:
         if not ranked:
-            return Seen(score=whereabouts.scores_of(board, [player]).get(player))
+            scores, page = whereabouts.glance(board, [player])
+            return Seen(scores.get(player), None, page.total, page.version)
         found, own = whereabouts.standing(board, player)
     except Unavailable:
         return None

@@ -132,7 +132,8 @@ def test_an_answer_says_what_was_best_before(  # noqa: PLR0913 - three are the c
     told_so = []
     for score in scores:
         answer = _send(api, key, score).json()
-        assert (answer["rank_before"], answer["rank_after"], answer["estimate"]) == (None, None, True)
+        alone = (None if answer["previous_best"] is None else 1, 1, True)
+        assert (answer["rank_before"], answer["rank_after"], answer["estimate"]) == alone
         told_so.append((answer["previous_best"], answer["improved"]))
         drain(solo)
     assert told_so == expected
@@ -188,6 +189,7 @@ def test_who_waits_is_told_the_exact_rank(api: ApiClient, solo: Mode, key: str, 
         assert (worse["rank_before"], worse["rank_after"], worse["delta"], worse["improved"]) == (2, 2, 0, False)
         again = _send(api, key, 10, headers=wait, attempt_id=worse["attempt_id"]).json()
         assert (again["duplicate"], again["status"], again["rank_after"]) == (True, "committed", 2)
+        assert (again["rank_before"], again["delta"]) == (2, 0)
 
 
 def test_who_waits_in_vain_is_told_that_it_is_taken(api: ApiClient, solo: Mode, key: str) -> None:

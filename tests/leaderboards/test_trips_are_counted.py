@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from config import recall, valkey
+from leaderboards import histograms
 from leaderboards.models import Mode
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_token
@@ -58,6 +59,7 @@ class House:
         self("POST", "/scores", json={"scores": [{"mode": "solo", "player_id": "p-0", "score": 9}] * 250})
         drain(mode)
         self("GET", "")
+        self.submit_one("p-2")  # the histogram is held from here on
         self.names = 0
 
     def __call__(self, method: str, path: str, *, credential: str = "", **request: Any) -> Cost:
@@ -107,6 +109,7 @@ class House:
 def house(request: pytest.FixtureRequest, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> House:
     # what is remembered for seconds would make the costs a matter of time
     monkeypatch.setattr(recall.Recall, "get", lambda memory, key: memory._load(key))  # noqa: SLF001
+    monkeypatch.setattr(histograms, "MOMENT", 1e9)
     mode = make_mode(make_game("arena"), min_score=0, max_score=1000)
     Mode.objects.update(shards=request.param)
     mode.refresh_from_db()
@@ -132,6 +135,8 @@ COSTS: dict[str, tuple[Cost, Ask]] = {
         lambda house, many: house.board(f"/me?neighbors={min(many, 50)}", credential=house.token),
     ),
     "a lookup": (Cost(5, 2, 0, 0), lambda house, many: house.lookup(many)),
+    "a preview": (Cost(3, 0, 0, 0), lambda house, many: house.board(f"/preview?score={many}")),
+    "a distribution": (Cost(3, 0, 0, 0), lambda house, many: house.board(f"/distribution?buckets={many}")),
     "attempts": (Cost(4, 0, 0, 0), lambda house, many: house("GET", f"/players/p-0/attempts?limit={many}")),
     "an attempt": (Cost(4, 0, 0, 0), lambda house, _: house.attempt()),
     "a mode": (Cost(3, 0, 0, 0), lambda house, _: house("GET", "/modes/solo")),
@@ -155,6 +160,24 @@ def test_a_batch_costs_as_much_as_one_and_a_row_and_a_ring_for_each_shard(house:
     for many, streams in ((FEW, 1), (MANY, house.mode.shards)):
         assert house.submit("p", many) == Cost(10 + streams, 0, streams, streams)
         assert house.submit(house.new(), many) == Cost(15 + streams, 0, streams, streams), "of newcomers"
+
+
+def test_a_histogram_that_is_not_held_costs_a_trip_to_see_whether_it_is_shared_and_one_to_read_it(house: House) -> None:
+    for ask, warm in (
+        (lambda: house.submit_one("p-3"), Cost(12, 1, 1, 1)),
+        (lambda: house.board("/preview?score=5"), Cost(3, 0, 0, 0)),
+    ):
+        histograms.histograms.forget()
+        assert ask() == warm._replace(statements=warm.statements + 1, boards=warm.boards + 1, cache=warm.cache + 1)
+        assert ask() == warm
+
+
+def test_a_board_that_has_not_moved_needs_no_new_histogram(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histograms, "MOMENT", 0.0)
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
+    drain(house.mode)
+    house.submit_one("p-3")  # makes what it needs
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
 
 
 def test_a_trip_more_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -301,3 +301,52 @@ read_function('rung_3_near', function(board, args)
   end
   return {found}
 end)
+
+-- tally: ARGV width (how many places one key has), most. answers [key, how many members have it, …], best first; of a board
+-- with more than `most` members nothing
+read_function('rung_3_tally', function(board, args)
+  local width, found = tonumber(args[1]), {}
+  if redis.call('ZCARD', board) > tonumber(args[2]) then return {found} end
+  local entries = redis.call('ZRANGE', board, 0, -1, 'REV', 'WITHSCORES')
+  for index = 2, #entries, 2 do
+    local key = math.floor(tonumber(entries[index]) / width)
+    if found[#found - 1] == key then
+      found[#found] = found[#found] + 1
+    else
+      found[#found + 1] = key
+      found[#found + 1] = 1
+    end
+  end
+  return {found}
+end)
+
+-- how many members have a greater key, and how many a greater one or this
+local function around(board, key, width)
+  local least = key * width
+  local above = redis.call('ZCOUNT', board, string.format('(%.0f', least + width - 1), '+inf')
+  return above, redis.call('ZCOUNT', board, string.format('%.0f', least), '+inf')
+end
+
+-- around: ARGV width, key… answers [how many have a greater one, how many a greater one or this, …]
+read_function('rung_3_around', function(board, args)
+  local width, found = tonumber(args[1]), {}
+  for index = 2, #args do
+    found[2 * index - 3], found[2 * index - 2] = around(board, tonumber(args[index]), width)
+  end
+  return {found}
+end)
+
+-- picks: ARGV width, rank… (from 0, rising). answers [key at that rank, its two numbers as above, …], each key once
+read_function('rung_3_picks', function(board, args)
+  local width, found, above, upto = tonumber(args[1]), {}, 0, 0
+  for index = 2, #args do
+    local rank = tonumber(args[index])
+    local entry = rank >= upto and redis.call('ZRANGE', board, rank, rank, 'REV', 'WITHSCORES') or {}
+    if entry[2] then
+      local key = math.floor(tonumber(entry[2]) / width)
+      above, upto = around(board, key, width)
+      for _, number in ipairs({key, above, upto}) do found[#found + 1] = number end
+    end
+  end
+  return {found}
+end)
