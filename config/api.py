@@ -85,12 +85,16 @@ class ApiView(APIView):
         if self.media_type != "application/json":
             named = self.media_type or "a body without a Content-Type"
             raise UnsupportedMediaType(f"Send application/json, not {named}.")
-        return wire.decode(self.content(), to, in_parts=in_parts)
+        return wire.decode(self.content, to, in_parts=in_parts)
+
+    def header(self, name: str) -> str | None:
+        return self.request.headers.get(name)
 
     @property
     def media_type(self) -> str:
         return (self.request._request.content_type or "").lower()  # noqa: SLF001 - as in `content`
 
+    @property
     def content(self) -> bytes:
         """The request's body as it was sent: what is small may be without end once it is unpacked."""
         if self.request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):

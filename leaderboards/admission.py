@@ -14,7 +14,6 @@ from config.errors import DomainError
 from config.metrics import CHECKS_FAILED
 from leaderboards.candidates import Candidate
 from leaderboards.log import State
-from players.access import Caller
 from players.lookups import GameRecord
 
 log = structlog.get_logger(__name__)
@@ -30,10 +29,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where and when a batch came in, and with whose credentials."""
+    """Where and when a batch came in; with whose credentials, each of it says."""
 
     game: GameRecord
-    caller: Caller
     now: datetime
 
 

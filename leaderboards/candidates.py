@@ -30,6 +30,7 @@ class Candidate:
     """One submission, read. The score is scaled; `windows` has a bit for each kind that it counts in."""
 
     mode: Mode
+    caller: Caller
     player_id: str
     attempt_id: UUID
     score: int
@@ -54,22 +55,23 @@ class Candidate:
 class Reader:
     """Reads submissions to one mode that came in together: what is the same for all of them is looked up once."""
 
-    def __init__(self, mode: Mode, caller: Caller, arrived: datetime) -> None:
-        self.mode, self.caller, self.arrived = mode, caller, arrived
+    def __init__(self, mode: Mode, arrived: datetime) -> None:
+        self.mode, self.arrived = mode, arrived
         self.rules = mode.rules
         self.all_since, self.all_windows = _current(self.rules, arrived)
 
-    def read(self, sent: Submission) -> Candidate:
+    def read(self, sent: Submission, caller: Caller) -> Candidate:
         """What it says, or the DomainError that it is."""
-        timed = sent.achieved_at is not UNSET and self.caller.kind is Kind.KEY
+        timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
         try:
             score = encoding.scale(sent.score, self.rules.decimals)
         except ValueError as error:
             raise ScoreOutOfBounds(str(error)) from None
         one = Candidate(
             mode=self.mode,
-            player_id=_player_id(sent, self.caller),
-            attempt_id=_attempt_id(sent),
+            caller=caller,
+            player_id=_player_id(sent, caller),
+            attempt_id=attempt_id_of(sent),
             score=score,
             achieved_at=_utc(sent.achieved_at) if timed and sent.achieved_at is not UNSET else self.arrived,
             timed=timed,
@@ -104,7 +106,7 @@ def _current(rules: ModeRules, arrived: datetime) -> tuple[datetime, int]:
     return begun, every
 
 
-def _attempt_id(sent: Submission) -> UUID:
+def attempt_id_of(sent: Submission) -> UUID:
     if sent.attempt_id is not UNSET:
         return sent.attempt_id
     named = None if sent.attempt_token is UNSET else tokens.attempt_named(sent.attempt_token)

@@ -16,19 +16,16 @@ from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
 from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import locked_changes
-from players.access import Caller
 
 _TRIES = 5
 Results = dict[Key, tuple[Logged, bool]]  # what the log has, and whether it had it before
 
 
-def scores_commit(
-    *, batch: Sequence[Candidate], players: Mapping[str, int], caller: Caller
-) -> tuple[Results, list[outbox.Stream]]:
+def scores_commit(*, batch: Sequence[Candidate], players: Mapping[str, int]) -> tuple[Results, list[outbox.Stream]]:
     """What became of each, and the streams to ring for. Whatever two callers send at the same time, each is in once."""
     attempts: dict[Key, Attempt] = {}
     for one in batch:
-        attempt = _attempt(one, players[one.player_id], caller)
+        attempt = _attempt(one, players[one.player_id])
         one.taken = attempts.setdefault(attempt.key, attempt) is not attempt
     for _ in range(_TRIES):
         try:
@@ -44,7 +41,7 @@ def scores_commit(
     raise Unavailable("The log is too busy.", retry_after=1)
 
 
-def _attempt(one: Candidate, player: int, caller: Caller) -> Attempt:
+def _attempt(one: Candidate, player: int) -> Attempt:
     return Attempt(
         mode_id=one.mode.pk,
         player_id=player,
@@ -52,7 +49,7 @@ def _attempt(one: Candidate, player: int, caller: Caller) -> Attempt:
         score=one.score,
         achieved_at=one.achieved_at,
         windows=one.windows,
-        key_id=caller.key,
+        key_id=one.caller.key,
         dimensions=json.dumps(one.dimensions) if one.dimensions else None,
         metadata=one.metadata,
         client=msgspec.json.encode(one.client).decode() if one.client else None,

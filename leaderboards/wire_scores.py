@@ -44,6 +44,12 @@ class Batch(Incoming):
     scores: Annotated[list[Raw], Meta(min_length=1, max_length=MOST_ITEMS)]
 
 
+class WholeBatch(Incoming):
+    """The same where all of it is as it should be: decoded at once."""
+
+    scores: Annotated[list[BatchSubmission], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
 class SubmissionState(Outgoing):
     status: str
     attempt_id: UUID

@@ -30,7 +30,7 @@ class AttemptToken:
 
 def _refusal(one: Candidate, door: Door) -> DomainError | None:
     if one.token is None:
-        wanted = one.mode.submit == "token" and door.caller.kind is Kind.PLAYER
+        wanted = one.mode.submit == "token" and one.caller.kind is Kind.PLAYER
         return TokenInvalid(f"{one.mode.slug} takes a score with an attempt_token only.") if wanted else None
     try:
         claims = tokens.attempt_claims(one.token, secret=door.game.signing_secret, now=door.now)

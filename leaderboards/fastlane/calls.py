@@ -75,6 +75,7 @@ class Call(msgspec.Struct):
     request_id: str
     content: bytes = b""
     known: Caller | None = None
+    asked: Any = None  # once it is read: done again, it is the same
 
     @property
     def caller(self) -> Caller:

@@ -11,11 +11,15 @@ from config import errors, problem
 from config.bridge import whole_body
 from config.errors import DomainError
 from config.request_context import current
-from leaderboards import questions
+from leaderboards import questions, score_questions
 from leaderboards.board_states import Asked, lookup_state, standing_states
 from leaderboards.fastlane import answers, pages
 from leaderboards.fastlane.calls import ME, Answer, Call, call_of
 from leaderboards.fastlane.coalescer import Coalescer, Full, Run
+from leaderboards.score_states import batch_state, status_of, submission_state
+from leaderboards.services.one_score import Asked as Submitted
+from leaderboards.services.one_score import Told, scores_tell
+from leaderboards.services.scores import scores_submit
 
 log = structlog.get_logger(__name__)
 _BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
@@ -87,6 +91,41 @@ def _standing(call: Call) -> Asked:
     return questions.standing(call, call.game, call.mode, call.window, call.player_id)
 
 
+def _scores(calls: Sequence[Call]) -> Sequence[Answer]:
+    """One commit for each game."""
+    found: list[Any] = [_tried(_score, call) for call in calls]
+    games: dict[int, list[int]] = {}
+    for index, one in enumerate(found):
+        if not isinstance(one, DomainError):
+            games.setdefault(one.game.pk, []).append(index)
+    for indexes in games.values():
+        asked = [found[index] for index in indexes]
+        for index, told in zip(indexes, scores_tell(game=asked[0].game, asked=asked), strict=True):
+            found[index] = told
+    return [_submitted(call, one) for call, one in zip(calls, found, strict=True)]
+
+
+def _score(call: Call) -> Submitted:
+    call.asked = call.asked or score_questions.score(call, call.game, call.mode)
+    asked: Submitted = call.asked
+    return asked
+
+
+def _submitted(call: Call, told: Told | DomainError) -> Answer:
+    if isinstance(told, DomainError):
+        return answers.refused(call, told)
+    return answers.told(call, submission_state(told, call.asked.window), status=status_of(told))
+
+
+def _batches(calls: Sequence[Call]) -> Sequence[Answer]:
+    return [_one(_batch, call) for call in calls]
+
+
+def _batch(call: Call) -> Answer:
+    record, items = score_questions.scores(call, call.game)
+    return answers.told(call, batch_state(scores_submit(game=record, caller=call.caller, items=items)), status=202)
+
+
 def _lookups(calls: Sequence[Call]) -> Sequence[Answer]:
     return [_one(_lookup, call) for call in calls]
 
@@ -120,6 +159,8 @@ def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
 
 
 _LANES: dict[str, tuple[Act, int]] = {  # and how many are asked together
+    "score": (_scores, 512),
+    "scores": (_batches, 1),
     "standing": (_standings, 256),
     "lookup": (_lookups, 8),
     "board": (_boards, 64),

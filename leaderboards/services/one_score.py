@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from django.db.models import Max
 from django.utils import timezone
@@ -11,7 +12,7 @@ from config.errors import DomainError, Unavailable
 from leaderboards import estimates, log, partitions, whereabouts
 from leaderboards.attempts import window_ids
 from leaderboards.boards import store
-from leaderboards.boards.board import Board
+from leaderboards.boards.board import Board, Entry, Page
 from leaderboards.boards.store import Slot
 from leaderboards.estimates import Moved
 from leaderboards.log import State
@@ -19,7 +20,6 @@ from leaderboards.models import Outbox, Stream
 from leaderboards.outbox import shard_of
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.services.set_aside import has_set_aside
-from players.access import Caller
 from players.lookups import GameRecord
 
 _POLL = 0.02  # seconds
@@ -50,32 +50,79 @@ class Told:
     moved: Moved | None = None
 
 
-def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, wait: float) -> Told:
+class Asked(NamedTuple):
+    """A score, and the board that its sender looks at: `window` as it was named."""
+
+    game: GameRecord
+    item: Item
+    board: Board
+    window: str
+
+
+def score_submit(*, asked: Asked, wait: float) -> Told:
     """Durable when this returns; also shown by the boards where waiting was long enough."""
-    seen: list[Seen | None] = []
+    (told,) = scores_tell(game=asked.game, asked=[asked], ranked=wait > 0)
+    if isinstance(told, DomainError):
+        raise told
+    if not wait:
+        return told
+    after = _after(asked.board, told.outcome, wait)
+    outcome = _judged(told.outcome)  # what needs history is judged on the way to the boards
+    return replace(told, outcome=outcome, after=after if outcome.logged.state is State.ACCEPTED else None)
+
+
+def scores_tell(*, game: GameRecord, asked: Sequence[Asked], ranked: bool = False) -> list[Told | DomainError]:
+    """Of scores that came in together to one game, each with what it does to its board: known, or about."""
+    looks: dict[Board, _Look] = {}
 
     def look(players: Mapping[str, int]) -> None:
-        seen.extend(_seen(board, player, ranked=wait > 0) for player in players.values())
+        """Just before they are logged."""
+        for one in asked:
+            looks.setdefault(one.board, _Look(one.board, ranked=ranked, players=list(players.values())))
 
-    (outcome,) = scores_submit(game=game, caller=caller, items=[item], look=look)
-    if isinstance(outcome, DomainError):
-        raise outcome
-    before = None if outcome.duplicate else seen[0]
+    outcomes = scores_submit(game=game, items=[one.item for one in asked], look=look)
+    return [
+        outcome if isinstance(outcome, DomainError) else _told(one.board, outcome, looks.get(one.board))
+        for one, outcome in zip(asked, outcomes, strict=True)
+    ]
+
+
+class _Look:
+    """What a board shows of some players at one moment; nothing where it does not answer."""
+
+    def __init__(self, board: Board, *, ranked: bool, players: Sequence[int]) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._page: Page | None = None
+        try:
+            if ranked:
+                self._page, found = whereabouts.around(board, [(player, 0) for player in players])
+                self._entries = {one.own.player: one.own for one in found if one}
+                self._scores = {player: entry.score for player, entry in self._entries.items()}
+            else:
+                self._scores, self._page = whereabouts.glance(board, players)
+        except Unavailable:
+            return
+
+    def seen(self, player: int) -> Seen | None:
+        if self._page is None:
+            return None
+        entry = self._entries.get(player)
+        return Seen(self._scores.get(player), entry.rank if entry else None, self._page.total, self._page.version)
+
+
+def _told(board: Board, outcome: Outcome, look: _Look | None) -> Told:
+    seen = (look or _Look(board, ranked=False, players=[outcome.player])).seen(outcome.player)
+    before = None if outcome.duplicate else seen
     windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
     counts = board.window.id in windows and outcome.logged.state is State.ACCEPTED
     improved = None if before is None else counts and _improves(board, before, outcome)
-    after = _after(board, outcome, wait)
-    if wait:  # what needs history is judged on the way to the boards
-        outcome = _judged(outcome)
-        after = after if outcome.logged.state is State.ACCEPTED else None
-    told = Told(outcome, windows, before, after, improved)
-    return told if after else replace(told, moved=_moved(board, told, seen))
+    told = Told(outcome, windows, before, None, improved)
+    return replace(told, moved=_moved(board, told, seen))
 
 
-def _moved(board: Board, told: Told, seen: Sequence[Seen | None]) -> Moved | None:
+def _moved(board: Board, told: Told, before: Seen | None) -> Moved | None:
     """After the commit: boards that do not answer now take nothing back. A duplicate moves nothing."""
     outcome = told.outcome
-    before = seen[0] if seen else _seen(board, outcome.player, ranked=False)
     if before is None or before.total is None or before.version is None:
         return None
     counts = board.window.id in told.windows and outcome.logged.state is State.ACCEPTED and not outcome.duplicate
@@ -100,17 +147,6 @@ def _judged(outcome: Outcome) -> Outcome:
     return replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 
-def _seen(board: Board, player: int, *, ranked: bool) -> Seen | None:
-    try:
-        if not ranked:
-            scores, page = whereabouts.glance(board, [player])
-            return Seen(scores.get(player), None, page.total, page.version)
-        found, own = whereabouts.standing(board, player)
-    except Unavailable:
-        return None
-    return Seen(own.score if own else None, own.rank if own else None, found.total, found.version)
-
-
 def _improves(board: Board, before: Seen, outcome: Outcome) -> bool:
     if before.score is None:
         return True
@@ -129,7 +165,7 @@ def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
         return None
     while True:
         board.mode.refresh_from_db(fields=["generation"])
-        seen = _seen(board, outcome.player, ranked=True)
+        seen = _Look(board, ranked=True, players=[outcome.player]).seen(outcome.player)
         if seen or time.monotonic() + _POLL > deadline:
             return seen
         time.sleep(_POLL)  # another shard is being made

@@ -16,20 +16,21 @@ from leaderboards.errors import AttemptConflict
 from leaderboards.log import Key, Logged
 from leaderboards.models import Mode
 from leaderboards.wire_scores import Submission
-from players.access import Caller
+from players.access import NOBODY, Caller
 from players.errors import PlayerBanned
 from players.lookups import GameRecord
 from players.models import Ban
-from players.selectors import players_known
+from players.profiles import pks_of
 from players.services import players_register
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One submission of a batch, with the mode it names."""
+    """One submission of a batch, with the mode it names, and whose it is where that is not the whole batch's."""
 
     mode: Mode
     submission: Submission
+    caller: Caller | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,31 +50,31 @@ _Look = Callable[[Mapping[str, int]], None]
 
 
 def scores_submit(
-    *, game: GameRecord, caller: Caller, items: Sequence[Item | DomainError], look: _Look | None = None
+    *, game: GameRecord, items: Sequence[Item | DomainError], caller: Caller = NOBODY, look: _Look | None = None
 ) -> list[Outcome | DomainError]:
     """Each item's outcome, in order. What is good is durable when this returns; what is not is named.
 
     `look` is told who the players are, just before their scores are logged.
     """
-    door, readers = Door(game, caller, now()), dict[int, Reader]()
-    read = [item if isinstance(item, DomainError) else _read(item, door, readers) for item in items]
+    door, readers = Door(game, now()), dict[int, Reader]()
+    read = [item if isinstance(item, DomainError) else _read(item, caller, door, readers) for item in items]
     batch = [one for one in read if isinstance(one, Candidate)]
     outcomes = iter(_submitted(batch, door, look) if batch else ())
     return [next(outcomes) if isinstance(one, Candidate) else one for one in read]
 
 
-def _read(item: Item, door: Door, readers: dict[int, Reader]) -> Candidate | DomainError:
+def _read(item: Item, caller: Caller, door: Door, readers: dict[int, Reader]) -> Candidate | DomainError:
     reader = readers.get(item.mode.pk)
     if reader is None:
-        reader = readers[item.mode.pk] = Reader(item.mode, door.caller, door.now)
+        reader = readers[item.mode.pk] = Reader(item.mode, door.now)
     try:
-        return reader.read(item.submission)
+        return reader.read(item.submission, item.caller or caller)
     except DomainError as error:
         return error
 
 
 def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> list[Outcome | DomainError]:
-    players = players_known(game=door.game, player_ids={one.player_id for one in batch})
+    players = pks_of(door.game.pk, {one.player_id for one in batch})
     refused = _refused(batch, players, door)
     strangers = {one.player_id for n, one in enumerate(batch) if n not in refused} - players.keys()
     if strangers:
@@ -83,7 +84,7 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
     good = [one for n, one in enumerate(batch) if n not in refused]
     if look and good:
         look(players)
-    results, streams = scores_commit(batch=good, players=players, caller=door.caller) if good else ({}, [])
+    results, streams = scores_commit(batch=good, players=players) if good else ({}, [])
     outbox.ring(streams)
     known = _repeated([batch[n] for n in refused], players, door.now) if refused else {}
     return [

@@ -1,0 +1,103 @@
+"""What is submitted, whichever door it comes through: who may, where it belongs, and what is refused first."""
+
+from typing import TypeVar
+from uuid import UUID
+
+from django.utils import timezone
+from msgspec import UNSET
+
+from config import wire
+from config.errors import DomainError, Forbidden, InvalidRequest, UnsupportedMediaType
+from leaderboards.candidates import attempt_id_of
+from leaderboards.errors import ModeNotFound
+from leaderboards.known import board_known, mode_known
+from leaderboards.models import Mode
+from leaderboards.questions import Request
+from leaderboards.rules.windows import longest
+from leaderboards.services.one_score import Asked
+from leaderboards.services.scores import Item
+from leaderboards.wire_scores import MOST_ITEMS, Batch, BatchSubmission, Submission, SubmitQuery, WholeBatch
+from players import access
+from players.access import Caller, Kind
+from players.lookups import GameRecord
+from players.scopes import Scope
+
+T = TypeVar("T")
+Items = list[Item | DomainError]
+
+
+def score(request: Request, game: str, mode: str) -> Asked:
+    record, at = _may_submit(request.caller, game), timezone.now()
+    found = mode_known(game=record, mode=mode)
+    if request.caller.kind is Kind.PLAYER and found.submit == "trusted":
+        raise Forbidden(f"{mode} takes scores from the game's servers only.")
+    window = request.query(SubmitQuery).window or longest(found.windows).value
+    board = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: "global")
+    sent = _attempt_named(request.body(Submission), request.header("Idempotency-Key"))
+    sent.attempt_id = attempt_id_of(sent)  # from here on: whatever is done again is the same attempt
+    return Asked(record, Item(found, sent, request.caller), board, window)
+
+
+def scores(request: Request, game: str) -> tuple[GameRecord, Items]:
+    record = access.may(request.caller, Scope.SUBMIT, game)
+    modes: dict[str, Mode | DomainError] = {}
+    caller = request.caller
+    return record, [_item(sent, record, caller, modes) for sent in _sent(request)]
+
+
+def _sent(request: Request) -> list[BatchSubmission] | list[BatchSubmission | DomainError]:
+    """All at once; where that fails one by one, so that a bad one does not take the others with it."""
+    if request.media_type == "application/x-ndjson":
+        lines = [line for line in request.content.split(b"\n") if line.strip()]
+        if not 1 <= len(lines) <= MOST_ITEMS:
+            raise InvalidRequest(f"A batch has 1 to {MOST_ITEMS:,} scores.")
+        return [_decoded(line) for line in lines]
+    if request.media_type != "application/json":
+        named = request.media_type or "a body without a Content-Type"
+        raise UnsupportedMediaType(f"Send application/json, not {named}.")
+    try:
+        return wire.decode(request.content, WholeBatch).scores
+    except InvalidRequest:
+        return [_decoded(bytes(raw)) for raw in wire.decode(request.content, Batch, in_parts=True).scores]
+
+
+def _decoded(raw: bytes) -> BatchSubmission | DomainError:
+    try:
+        return wire.decode(raw, BatchSubmission)
+    except DomainError as error:
+        return error
+
+
+def _item(
+    sent: BatchSubmission | DomainError, game: GameRecord, caller: Caller, modes: dict[str, Mode | DomainError]
+) -> Item | DomainError:
+    if isinstance(sent, DomainError):
+        return sent
+    mode = modes.get(sent.mode)
+    if mode is None:
+        try:
+            mode = mode_known(game=game, mode=sent.mode)
+        except ModeNotFound as error:
+            mode = error
+        modes[sent.mode] = mode
+    return mode if isinstance(mode, DomainError) else Item(mode, sent, caller)
+
+
+def _may_submit(caller: Caller, game: str) -> GameRecord:
+    if caller.kind is Kind.PLAYER:
+        return access.may_read(caller, game)
+    return access.may(caller, Scope.SUBMIT, game)
+
+
+def _attempt_named(sent: Submission, header: str | None) -> Submission:
+    """With the id from the header `Idempotency-Key`, which must not contradict the body."""
+    if header is None:
+        return sent
+    try:
+        named = UUID(header.strip().strip('"'))
+    except ValueError:
+        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
+    if sent.attempt_id not in (UNSET, named):
+        raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
+    sent.attempt_id = named
+    return sent
