@@ -54,7 +54,7 @@ class Problem(Outgoing, omit_defaults=True):
 
 def decode(body: bytes, to: type[T], *, in_parts: bool = False) -> T:
     """`body` as `to`, or InvalidRequest naming the field. `in_parts`: all in it is `Raw`, and each will be decoded."""
-    if not in_parts and _NUL.search(body):
+    if not in_parts and b"\\u0000" in body and _NUL.search(body):
         raise InvalidRequest("The body contains the character U+0000, which is not allowed anywhere.")
     try:
         return _decoder(to).decode(body)

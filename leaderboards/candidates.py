@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -11,7 +10,7 @@ from msgspec import UNSET
 
 from config.errors import DomainError, InvalidRequest
 from leaderboards.errors import ModeInactive, ScoreOutOfBounds, TimeOutOfRange, WindowClosed
-from leaderboards.log import State
+from leaderboards.log import Logged, State
 from leaderboards.models import Mode
 from leaderboards.rules import encoding, windows
 from leaderboards.rules.mode import DIMENSION_VALUE, PLAYERS_OWN, ModeRules
@@ -25,11 +24,11 @@ DEEPEST_METADATA = 100
 FUTURE = timedelta(seconds=5)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, kw_only=True):
     """One submission, read. The score is scaled; `windows` has a bit for each kind that it counts in."""
 
     mode: Mode
+    mode_id: int
     caller: Caller
     player_id: str
     attempt_id: UUID
@@ -43,20 +42,25 @@ class Candidate:
     windows: int = 0
     refusal: DomainError | None = None  # by the mode's own rules
     state: State = State.ACCEPTED
-    reasons: list[str] = field(default_factory=list)
+    reasons: list[str] = []
+    # once it is logged:
+    player: int = 0
     taken: bool = False  # by an earlier item of the same batch
+    known: bool = False  # by the log, before
+    logged: Logged | None = None
 
     @property
     def values(self) -> list[tuple[int, str, str]]:
         """(mode, dimension, value) of those that make boards of their own."""
-        return [(self.mode.pk, name, value) for name, value in self.dimensions.items()]
+        return [(self.mode_id, name, value) for name, value in self.dimensions.items()]
 
 
 class Reader:
     """Reads submissions to one mode that came in together: what is the same for all of them is looked up once."""
 
     def __init__(self, mode: Mode, arrived: datetime) -> None:
-        self.mode, self.arrived = mode, arrived
+        self.mode, self.mode_id, self.arrived = mode, mode.pk, arrived
+        self.decimals = mode.decimals
         self.rules = mode.rules
         self.all_since, self.all_windows = _current(self.rules, arrived)
 
@@ -64,11 +68,12 @@ class Reader:
         """What it says, or the DomainError that it is."""
         timed = sent.achieved_at is not UNSET and caller.kind is Kind.KEY
         try:
-            score = encoding.scale(sent.score, self.rules.decimals)
+            score = encoding.scale(sent.score, self.decimals)
         except ValueError as error:
             raise ScoreOutOfBounds(str(error)) from None
         one = Candidate(
             mode=self.mode,
+            mode_id=self.mode_id,
             caller=caller,
             player_id=_player_id(sent, caller),
             attempt_id=attempt_id_of(sent),

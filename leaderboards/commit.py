@@ -18,19 +18,21 @@ from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import locked_changes
 
 _TRIES = 5
-Results = dict[Key, tuple[Logged, bool]]  # what the log has, and whether it had it before
 
 
-def scores_commit(*, batch: Sequence[Candidate], players: Mapping[str, int]) -> tuple[Results, list[outbox.Stream]]:
-    """What became of each, and the streams to ring for. Whatever two callers send at the same time, each is in once."""
-    attempts: dict[Key, Attempt] = {}
+def scores_commit(*, batch: Sequence[Candidate], players: Mapping[str, int]) -> list[outbox.Stream]:
+    """The streams to ring for. Each of the batch has what became of it: whatever two callers send at the same time,
+    an attempt is in the log once.
+    """
+    first: dict[Key, Candidate] = {}
     for one in batch:
-        attempt = _attempt(one, players[one.player_id])
-        one.taken = attempts.setdefault(attempt.key, attempt) is not attempt
+        one.player = players[one.player_id]
+        one.taken = first.setdefault((one.player, one.attempt_id), one) is not one
+    attempts = [_attempt(one) for one in first.values()]
     for _ in range(_TRIES):
         try:
             with transaction.atomic(durable=True):
-                return _write(attempts, {one.mode.pk: one.mode for one in batch})
+                streams = _write(first, attempts)
         except ProgrammingError as error:
             if not isinstance(error.__cause__, pg.UndefinedTable):
                 raise
@@ -38,46 +40,60 @@ def scores_commit(*, batch: Sequence[Candidate], players: Mapping[str, int]) -> 
         except OperationalError as error:
             if not isinstance(error.__cause__, pg.DeadlockDetected):
                 raise
+        else:
+            for one in batch:
+                if one.taken:
+                    one.logged = first[one.player, one.attempt_id].logged
+            return streams
     raise Unavailable("The log is too busy.", retry_after=1)
 
 
-def _attempt(one: Candidate, player: int) -> Attempt:
+def _attempt(one: Candidate) -> Attempt:
     return Attempt(
-        mode_id=one.mode.pk,
-        player_id=player,
-        attempt_id=one.attempt_id,
-        score=one.score,
-        achieved_at=one.achieved_at,
-        windows=one.windows,
-        key_id=one.caller.key,
-        dimensions=json.dumps(one.dimensions) if one.dimensions else None,
-        metadata=one.metadata,
-        client=msgspec.json.encode(one.client).decode() if one.client else None,
-        state=one.state,
-        reasons=json.dumps(one.reasons) if one.reasons else None,
+        one.mode_id,
+        one.player,
+        one.attempt_id,
+        one.score,
+        one.achieved_at,
+        one.windows,
+        one.state,
+        one.caller.key,
+        json.dumps(one.dimensions) if one.dimensions else None,
+        one.metadata,
+        msgspec.json.encode(one.client).decode() if one.client else None,
+        json.dumps(one.reasons) if one.reasons else None,
     )
 
 
-def _write(attempts: Mapping[Key, Attempt], modes: Mapping[int, Mode]) -> tuple[Results, list[outbox.Stream]]:
+def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[outbox.Stream]:
     arrived = log.enter()
-    new = log.append(list(attempts.values()), arrived=arrived)
-    before = log.find([key for key in attempts if key not in new], since=partitions.recent_since(arrived))
-    results: Results = {key: (logged, True) for key, logged in before.items()}
+    new = log.append(attempts, arrived=arrived)
+    known = [key for key in first if key not in new] if len(new) != len(first) else []
+    before = log.find(known, since=partitions.recent_since(arrived))
     rows: dict[int, list[ScoreRow]] = {}
-    for key, id_ in new.items():
-        one = attempts[key]
-        dimensions = json.loads(one.dimensions) if one.dimensions else {}
-        results[key] = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, dimensions), False
+    modes: dict[int, Mode] = {}
+    for key, one in first.items():
+        id_ = new.get(key)
+        if id_ is None:
+            one.logged, one.known = before[key], True
+            continue
+        one.logged = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, one.dimensions)
+        modes[one.mode_id] = one.mode
         counting = rows.setdefault(one.mode_id, [])
         if one.state is State.ACCEPTED:
-            counting.append(ScoreRow(key[0], one.score, micros(one.achieved_at), id_, one.windows, dimensions))
+            at = micros(one.achieved_at)
+            counting.append(ScoreRow(one.player, one.score, at, id_, one.windows, one.dimensions))
+    return _streams(rows, modes, arrived)
+
+
+def _streams(rows: Mapping[int, list[ScoreRow]], modes: Mapping[int, Mode], arrived: datetime) -> list[outbox.Stream]:
     streams: list[outbox.Stream] = []
     for mode_id in sorted(rows):
         shards = modes[mode_id].shards
         streams += outbox.add_scores(mode_id, shards, rows[mode_id], arrived=micros(arrived))
         if _first_score(modes[mode_id], arrived):  # a board is read from all its shards: the others are made, empty
             streams += [stream for shard in range(shards) if (stream := (mode_id, shard)) not in streams]
-    return results, streams
+    return streams
 
 
 def _first_score(mode: Mode, arrived: datetime) -> bool:

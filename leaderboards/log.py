@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntEnum
+from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
+from msgspec import Struct
 from psycopg import sql
 
 from config.sql import numbers, texts
@@ -41,8 +43,7 @@ class State(IntEnum):
     TAKEN_BACK = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct):
     """One to be logged. The JSON fields are texts; `windows` has a bit for each kind that it counts in."""
 
     mode_id: int
@@ -63,8 +64,7 @@ class Attempt:
         return self.player_id, self.attempt_id
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(Struct, frozen=True):
     """One as it is in the log."""
 
     id: int
@@ -86,15 +86,23 @@ def enter() -> datetime:
 
 def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
     """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
-    rows = sorted(attempts, key=lambda attempt: attempt.key)
-    columns = [_column(name, rows) for name in _COLUMNS]
+    rows = sorted(attempts, key=lambda one: (one.player_id, one.attempt_id.int))
+    values = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+    values["state"] = [int(state) for state in values["state"]]
+    same = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
+    varying = {name: _column(name, column) for name, column in values.items() if name not in same}
     with connection.cursor() as cursor:
-        cursor.execute(_insert(partitions.day_of(arrived)), [arrived, *columns])
-        return {(player, attempt): id_ for id_, player, attempt in cursor.fetchall()}
+        cursor.execute("SELECT nextval('score_attempts_id_seq') FROM generate_series(1, %s)", [len(rows)])
+        ids = [id_ for (id_,) in cursor.fetchall()]
+        parameters = {"arrived": arrived, "id": numbers(ids), **varying, **same}
+        cursor.execute(_insert(partitions.day_of(arrived), tuple(varying)), parameters)
+        new = {id_ for (id_,) in cursor.fetchall()}
+    return {row.key: id_ for row, id_ in zip(rows, ids, strict=True) if id_ in new}
 
 
-def _column(name: str, rows: Sequence[Attempt]) -> str:
-    values = [getattr(row, name) for row in rows]
+def _column(name: str, values: Sequence[Any]) -> str:
+    if name == "attempt_id":
+        return "{" + ",".join([f"{value.int:032x}" for value in values]) + "}"
     if name in _NUMBERS:
         return numbers("NULL" if value is None else int(value) for value in values)
     return texts(None if value is None else str(value) for value in values)
@@ -139,26 +147,36 @@ CROSS JOIN LATERAL (
 """
 
 
-def _insert(day: date) -> sql.Composed:
-    """Into the day's own partition; each key is looked for, by index, in those of the days before."""
-    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
-    arrays = sql.SQL(", ").join(sql.SQL("%s::" + kind + "[]") for kind in _COLUMNS.values())
+def _insert(day: date, varying: tuple[str, ...]) -> str:
+    return _statement(day, varying, tuple(partitions.existing_before(day)))
+
+
+@lru_cache(maxsize=64)
+def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> str:
+    """Into the day's own partition; each key is looked for, by index, in those of the days before.
+
+    What is the same for all rows is no column of theirs.
+    """
+    kinds = {"id": "bigint"} | {name: _COLUMNS[name] for name in varying}
+    arrays = sql.SQL(", ").join(sql.SQL(f"%({name})s::{kind}[]") for name, kind in kinds.items())
+    values = {name: f"i.{name}" if name in varying else f"%({name})s::{kind}" for name, kind in _COLUMNS.items()}
+    player, attempt = values["player_id"], values["attempt_id"]
     look = sql.SQL(
-        " LEFT JOIN LATERAL (SELECT 1 AS seen FROM {} s WHERE s.player_id = i.player_id"
-        " AND s.attempt_id = i.attempt_id LIMIT 1) {} ON true"
+        f" LEFT JOIN LATERAL (SELECT 1 AS seen FROM {{}} s WHERE s.player_id = {player}"  # noqa: S608 - ours
+        f" AND s.attempt_id = {attempt} LIMIT 1) {{}} ON true"
     )
-    earlier = [
-        look.format(sql.Identifier(name), sql.Identifier(f"d{n}"))
-        for n, name in enumerate(partitions.existing_before(day))
-    ]
+    earlier = [look.format(sql.Identifier(name), sql.Identifier(f"d{n}")) for n, name in enumerate(before)]
     unseen = [sql.SQL(" AND {}.seen IS NULL").format(sql.Identifier(f"d{n}")) for n in range(len(earlier))]
-    return sql.SQL(
-        "INSERT INTO {table} (received_at, {columns}) SELECT %s, i.* FROM unnest({arrays}) AS i ({columns})"
-        "{earlier} WHERE true{unseen} ON CONFLICT DO NOTHING RETURNING id, player_id, attempt_id"
+    statement = sql.SQL(
+        "INSERT INTO {table} (received_at, id, {columns}) SELECT %(arrived)s, i.id, {values}"
+        " FROM unnest({arrays}) AS i ({names}){earlier} WHERE true{unseen} ON CONFLICT DO NOTHING RETURNING id"
     ).format(
         table=sql.Identifier(partitions.name(day)),
-        columns=columns,
+        columns=sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)),
+        values=sql.SQL(", ").join(map(sql.SQL, values.values())),
         arrays=arrays,
+        names=sql.SQL(", ").join(map(sql.Identifier, kinds)),
         earlier=sql.Composed(earlier),
         unseen=sql.Composed(unseen),
     )
+    return statement.as_string(None)

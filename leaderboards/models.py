@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.timezone import now
 
+from config.recall import forget_after_commit
 from leaderboards.projection import Outbox, Placement, SetAside, Stamp, Standing, Stream
 from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
 from leaderboards.rules.mode import (
@@ -52,6 +53,13 @@ def default_dimensions() -> list[str]:
     return list(DEFAULT.dimensions)
 
 
+class ModeQuerySet(models.QuerySet["Mode"]):
+    def update(self, **fields: Any) -> int:
+        """Whoever knows a mode by heart forgets it: what is updated so sends no signal."""
+        forget_after_commit()
+        return super().update(**fields)
+
+
 class Mode(models.Model):
     """One way to play a game. Scores here are scaled integers (rules/encoding.py)."""
 
@@ -92,6 +100,8 @@ class Mode(models.Model):
     # set once, by the log, in the transaction of the first score; from then on LOCKED rules stay as they are
     first_score_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=now, editable=False)
+
+    objects = ModeQuerySet.as_manager()
 
     class Meta:
         ordering = ["game", "slug"]

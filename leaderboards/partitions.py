@@ -29,6 +29,7 @@ def today() -> date:
 
 def make_ahead(today: date) -> list[str]:
     """What was missing from yesterday to a week ahead."""
+    _complete.clear()  # whoever needs one may have been told wrong
     days = [today + timedelta(days=offset) for offset in range(-1, AHEAD + 1)]
     return [name(day) for day in days if make(day)]
 
@@ -68,7 +69,22 @@ def recent_since(at: datetime) -> datetime:
 
 def existing_before(day: date) -> list[str]:
     """Those of the days just before, in which a repeated attempt may be."""
-    names = [name(day - timedelta(days=offset)) for offset in range(1, RECENT + 1)]
+    if (day, _database()) in _complete:
+        return _names_before(day)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r'", [names])
-        return sorted(row[0] for row in cursor.fetchall())
+        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r'", [_names_before(day)])
+        found = sorted(row[0] for row in cursor.fetchall())
+    if len(found) == RECENT:  # those of days that are still looked at are not dropped
+        _complete.add((day, _database()))
+    return found
+
+
+def _names_before(day: date) -> list[str]:
+    return sorted(name(day - timedelta(days=offset)) for offset in range(1, RECENT + 1))
+
+
+def _database() -> str:
+    return str(connection.settings_dict["NAME"])
+
+
+_complete: set[tuple[date, str]] = set()  # days before which all partitions are there

@@ -55,8 +55,9 @@ def _load_profiles(pks: Collection[int]) -> dict[int, Profile]:
 def _load_pks(ids: Collection[_Id]) -> dict[_Id, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT p.game_id, p.player_id, p.id FROM unnest(%s::bigint[], %s::text[]) AS i (game, player)"
-            " JOIN players_player p ON p.game_id = i.game AND p.player_id = i.player",
+            # looked up one by one, by index: a plan that reads the whole table must not be thought of
+            "SELECT i.game, i.player, p.id FROM unnest(%s::bigint[], %s::text[]) AS i (game, player) CROSS JOIN LATERAL"
+            " (SELECT id FROM players_player p WHERE p.game_id = i.game AND p.player_id = i.player LIMIT 1) p",
             [numbers(game for game, _ in ids), texts(player_id for _, player_id in ids)],
         )
         return {(game, player_id): pk for game, player_id, pk in cursor.fetchall()}

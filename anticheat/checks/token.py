@@ -22,6 +22,8 @@ class AttemptToken:
     def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
         findings: dict[int, Finding] = {}
         for index, one in enumerate(batch):
+            if one.token is None and one.mode.submit != "token":
+                continue
             refusal = _refusal(one, door)
             if refusal:
                 findings[index] = refusal

@@ -72,6 +72,8 @@ def scale(score: Decimal | int, decimals: int) -> int:
         return score * unit
     if not score.is_finite():
         raise ValueError("A score is a finite number.")
+    if not decimals and score.adjusted() < _MAX_EXPONENT and (whole := int(score)) == score:
+        return whole  # as most are
     if not score:
         return 0
     # Judged by the exponent first, so that 1e999999 costs nothing: what passes has 16 digits at most.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import Max
 from django.utils import timezone
+from msgspec import structs
 
 from config.errors import DomainError, Unavailable
 from leaderboards import estimates, log, partitions, whereabouts
@@ -144,7 +145,7 @@ def _combined(board: Board, before: int | None, score: int) -> int:
 
 def _judged(outcome: Outcome) -> Outcome:
     found = log.find([(outcome.player, outcome.attempt_id)], since=partitions.recent_since(timezone.now()))
-    return replace(outcome, logged=next(iter(found.values()), outcome.logged))
+    return structs.replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 
 def _improves(board: Board, before: Seen, outcome: Outcome) -> bool:

@@ -7,7 +7,6 @@ from datetime import datetime
 import structlog
 from django.db import DatabaseError, connection, transaction
 
-from config import recall
 from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.rebuild import Progress, generation_fill, silent
@@ -68,7 +67,6 @@ def _switch(mode: Mode, generation: int) -> None:
         for stream in Stream.objects.select_for_update().filter(mode=mode).order_by("shard"):
             slot_send(mode=mode, slot=Slot(mode.pk, stream.shard, generation), upto=stream.seq)
         Mode.objects.filter(pk=mode.pk).update(generation=generation)
-    recall.forget()
 
 
 def _numbers(mode: Mode) -> list[tuple[int, int]]:

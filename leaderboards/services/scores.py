@@ -1,17 +1,17 @@
 """Submitting scores: one core that takes a batch. Judge, log in one commit, ring."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.utils.timezone import now
+from msgspec import Struct
 
 from config.errors import DomainError, InvalidRequest
 from leaderboards import admission, dimension_values, log, outbox, partitions
 from leaderboards.admission import Door
 from leaderboards.candidates import Candidate, Reader
-from leaderboards.commit import Results, scores_commit
+from leaderboards.commit import scores_commit
 from leaderboards.errors import AttemptConflict
 from leaderboards.log import Key, Logged
 from leaderboards.models import Mode
@@ -24,8 +24,7 @@ from players.profiles import pks_of
 from players.services import players_register
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One submission of a batch, with the mode it names, and whose it is where that is not the whole batch's."""
 
     mode: Mode
@@ -33,8 +32,7 @@ class Item:
     caller: Caller | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of an item: in the log, now or before."""
 
     mode: Mode
@@ -64,9 +62,9 @@ def scores_submit(
 
 
 def _read(item: Item, caller: Caller, door: Door, readers: dict[int, Reader]) -> Candidate | DomainError:
-    reader = readers.get(item.mode.pk)
+    reader = readers.get(id(item.mode))
     if reader is None:
-        reader = readers[item.mode.pk] = Reader(item.mode, door.now)
+        reader = readers[id(item.mode)] = Reader(item.mode, door.now)
     try:
         return reader.read(item.submission, item.caller or caller)
     except DomainError as error:
@@ -84,11 +82,10 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
     good = [one for n, one in enumerate(batch) if n not in refused]
     if look and good:
         look(players)
-    results, streams = scores_commit(batch=good, players=players) if good else ({}, [])
-    outbox.ring(streams)
+    outbox.ring(scores_commit(batch=good, players=players) if good else [])
     known = _repeated([batch[n] for n in refused], players, door.now) if refused else {}
     return [
-        _refused_or_known(one, refused[n], players, known) if n in refused else _outcome(one, players, results)
+        _refused_or_known(one, refused[n], players, known) if n in refused else _outcome(one)
         for n, one in enumerate(batch)
     ]
 
@@ -107,6 +104,8 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
     kinds = (Ban.Kind.BAN, Ban.Kind.SUSPENSION)  # who is shadow banned is not to notice
     bans = Ban.objects.active(at).of(players.values()).filter(kind__in=kinds)
     banned = set(bans.values_list("player_id", flat=True))
+    if not banned:
+        return {}
     return {
         n: PlayerBanned(f"{one.player_id} may not submit.")
         for n, one in enumerate(batch)
@@ -116,7 +115,10 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
 
 def _without_room(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
     """Those whose dimensions would take more values than their mode allows."""
-    most = {batch[n].mode.pk: batch[n].mode.dimension_values for n in good}
+    good = [n for n in good if batch[n].dimensions]
+    if not good:
+        return {}
+    most = {batch[n].mode_id: batch[n].mode.dimension_values for n in good}
     refused = dimension_values.take((value for n in good for value in batch[n].values), most)
     return {
         n: InvalidRequest("dimensions: the mode takes no more values of this dimension.")
@@ -140,13 +142,14 @@ def _refused_or_known(
     return Outcome(one.mode, one.player_id, players[one.player_id], one.attempt_id, logged, duplicate=True)
 
 
-def _outcome(one: Candidate, players: Mapping[str, int], results: Results) -> Outcome | DomainError:
-    logged, known = results[players[one.player_id], one.attempt_id]
-    if not _is_same(one, logged):
+def _outcome(one: Candidate) -> Outcome | DomainError:
+    assert one.logged is not None  # noqa: S101 - the commit has seen to it
+    again = one.known or one.taken
+    if again and not _is_same(one, one.logged):
         return AttemptConflict("This attempt was sent before with other content.")
-    return Outcome(one.mode, one.player_id, players[one.player_id], one.attempt_id, logged, known or one.taken)
+    return Outcome(one.mode, one.player_id, one.player, one.attempt_id, one.logged, again)
 
 
 def _is_same(one: Candidate, logged: Logged) -> bool:
-    same = (logged.mode_id, logged.score, logged.dimensions) == (one.mode.pk, one.score, one.dimensions)
+    same = (logged.mode_id, logged.score, logged.dimensions) == (one.mode_id, one.score, one.dimensions)
     return same and not (one.timed and logged.achieved_at != one.achieved_at)
