@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -28,9 +29,15 @@ WHERE a.player_id = %s
 
 def window_ids(mask: int, achieved_at: datetime, timezone: str) -> list[str]:
     """The windows that an attempt counts in, by the bits that the log has for them."""
+    return list(_window_ids(mask, achieved_at.replace(microsecond=0), timezone))
+
+
+@lru_cache(maxsize=1024)
+def _window_ids(mask: int, second: datetime, timezone: str) -> tuple[str, ...]:
+    """Windows begin with a second, so that all of it lies in the same ones."""
     zone = windows.timezone_named(timezone)
     kinds = [kind for bit, kind in enumerate(windows.KINDS) if mask >> bit & 1]
-    return [windows.window_at(kind, achieved_at, zone).id for kind in kinds]
+    return tuple(windows.window_at(kind, second, zone).id for kind in kinds)
 
 
 def attempt_state(*, player: Player, attempt_id: str) -> AttemptState:

@@ -78,8 +78,8 @@ def scores_tell(*, game: GameRecord, asked: Sequence[Asked], ranked: bool = Fals
 
     def look(players: Mapping[str, int]) -> None:
         """Just before they are logged."""
-        for one in asked:
-            looks.setdefault(one.board, _Look(one.board, ranked=ranked, players=list(players.values())))
+        for board in {one.board for one in asked}:
+            looks[board] = _Look(board, ranked=ranked, players=list(players.values()))
 
     outcomes = scores_submit(game=game, items=[one.item for one in asked], look=look)
     return [

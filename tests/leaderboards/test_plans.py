@@ -120,7 +120,7 @@ def test_logging_looks_for_each_attempt_by_index(mode: Mode, many: int) -> None:
         arrived = log.enter()
         assert len(log.append(attempts, arrived=arrived)) == many
         assert len(log.find(keys, since=partitions.recent_since(arrived))) == many
-    assert len(plans) == 3
+    assert len(plans) == 4
     none_is_scanned(plans)
 
 
