@@ -88,16 +88,14 @@ def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
     """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
     rows = sorted(attempts, key=lambda one: (one.player_id, one.attempt_id.int))
     values = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
-    values["state"] = [int(state) for state in values["state"]]
     same = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
     varying = {name: _column(name, column) for name, column in values.items() if name not in same}
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval('score_attempts_id_seq') FROM generate_series(1, %s)", [len(rows)])
-        ids = [id_ for (id_,) in cursor.fetchall()]
-        parameters = {"arrived": arrived, "id": numbers(ids), **varying, **same}
+        cursor.execute("SELECT nextval('score_attempts_id_seq')")
+        before = cursor.fetchone()[0] - len(rows)  # a number is drawn for as many as a batch can have
+        parameters = {"arrived": arrived, "before": before, **varying, **same}
         cursor.execute(_insert(partitions.day_of(arrived), tuple(varying)), parameters)
-        new = {id_ for (id_,) in cursor.fetchall()}
-    return {row.key: id_ for row, id_ in zip(rows, ids, strict=True) if id_ in new}
+        return {rows[id_ - before - 1].key: id_ for (id_,) in cursor.fetchall()}
 
 
 def _column(name: str, values: Sequence[Any]) -> str:
@@ -157,8 +155,9 @@ def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> 
 
     What is the same for all rows is no column of theirs.
     """
-    kinds = {"id": "bigint"} | {name: _COLUMNS[name] for name in varying}
+    kinds = {name: _COLUMNS[name] for name in varying} or {"none": "int"}
     arrays = sql.SQL(", ").join(sql.SQL(f"%({name})s::{kind}[]") for name, kind in kinds.items())
+    arrays = arrays if varying else sql.SQL("ARRAY[0]")
     values = {name: f"i.{name}" if name in varying else f"%({name})s::{kind}" for name, kind in _COLUMNS.items()}
     player, attempt = values["player_id"], values["attempt_id"]
     look = sql.SQL(
@@ -168,8 +167,9 @@ def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> 
     earlier = [look.format(sql.Identifier(name), sql.Identifier(f"d{n}")) for n, name in enumerate(before)]
     unseen = [sql.SQL(" AND {}.seen IS NULL").format(sql.Identifier(f"d{n}")) for n in range(len(earlier))]
     statement = sql.SQL(
-        "INSERT INTO {table} (received_at, id, {columns}) SELECT %(arrived)s, i.id, {values}"
-        " FROM unnest({arrays}) AS i ({names}){earlier} WHERE true{unseen} ON CONFLICT DO NOTHING RETURNING id"
+        "INSERT INTO {table} (received_at, id, {columns}) SELECT %(arrived)s, %(before)s + i.number, {values}"
+        " FROM unnest({arrays}) WITH ORDINALITY AS i ({names}, number){earlier}"
+        " WHERE true{unseen} ON CONFLICT DO NOTHING RETURNING id"
     ).format(
         table=sql.Identifier(partitions.name(day)),
         columns=sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)),
