@@ -11,9 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.conf import settings
 
-from config import valkey
 from leaderboards.boards import histogram as making
 from leaderboards.boards.board import Board
 from leaderboards.boards.histogram import errors, histogram_make
@@ -110,32 +108,39 @@ def test_scores_at_the_ends_of_what_a_board_can_hold_are_told_apart() -> None:
         assert list(found.upto) == [600, 1200, 1800, 2400]
 
 
-def _timed(board: Board) -> list[float]:
-    """Milliseconds that the calls of a few makings take the server, the longest first."""
-    server = valkey.client(settings.VALKEY_URL)
-    # not 0: every ZCOUNT inside a call would be logged too, and that takes longer than the ZCOUNT
-    server.config_set("slowlog-log-slower-than", 100)
-    server.config_set("slowlog-max-len", 10_000)
-    server.slowlog_reset()
-    for _ in range(5):
-        histogram_make(board)
-    server.config_set("slowlog-log-slower-than", 10_000)
-    calls = [one["duration"] / 1000 for one in server.slowlog_get(10_000) if b"FCALL" in one["command"]]
-    return [*sorted(calls, reverse=True), 0.1, 0.1, 0.1]  # those that were too short to be logged
+def _timed(board: Board, monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
+    """Milliseconds of the longest call, with the way to the server and back: by the best that each did in several
+    makings, for others use the processor too, and by the worst.
+    """
+    ask, makings = making.store.read, []
+
+    def timed(*args: Any) -> Any:
+        began = time.perf_counter()
+        answers = ask(*args)
+        makings[-1].append(1000 * (time.perf_counter() - began))
+        return answers
+
+    with monkeypatch.context() as patched:
+        patched.setattr(making.store, "read", timed)
+        for _ in range(7):
+            makings.append([])
+            histogram_make(board)
+    return max(map(min, zip(*makings, strict=True))), max(map(max, makings))
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_an_estimate_is_within_a_fifth_of_a_percent_and_no_call_takes_long(
-    name: str, shards: int, capsys: pytest.CaptureFixture[str]
+    name: str, shards: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = make_board(shards, min_score=0, max_score=MOST)
     scores = _scores(name, PLAYERS)
     fill(board, scores)
     began = time.perf_counter()
     made = histogram_make(board)
-    took, calls, counted = time.perf_counter() - began, _timed(board), Counted(scores, 1)
+    took, counted = time.perf_counter() - began, Counted(scores, 1)
+    longest, seen = _timed(board, monkeypatch)
     asked = chance.sample(scores, 5000) + [chance.randrange(max(scores)) for _ in range(1000)]
     off = sorted(abs(made.histogram.count_above(score) - counted.above(score)) / PLAYERS for score in asked)
     p99 = off[len(off) * 99 // 100]
@@ -143,12 +148,12 @@ def test_an_estimate_is_within_a_fifth_of_a_percent_and_no_call_takes_long(
     assert p99 <= 0.002
     assert len(made.histogram.keys) <= making.BUCKETS + 100
     assert max(errors(board, made.histogram)) <= 0.004
-    assert calls[2] < 5, "one or two may meet another's turn on the processor"
+    assert longest < 5
     with capsys.disabled():
         print(  # noqa: T201 - what was measured
             f"\n{name}, {shards} shard(s), {PLAYERS:,} players: p99 {p99:.4%}, worst {off[-1]:.4%} of N;"
-            f" {len(made.histogram.keys)} bounds; the longest calls of five makings {calls[0]:.2f}, {calls[1]:.2f},"
-            f" {calls[2]:.2f} ms; {took * 1000:.0f} ms a making"
+            f" {len(made.histogram.keys)} bounds; the longest call {longest:.2f} ms ({seen:.2f} seen);"
+            f" {took * 1000:.0f} ms in all"
         )
 
 
