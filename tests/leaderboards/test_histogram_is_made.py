@@ -11,9 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.conf import settings
 
-from config import valkey
 from leaderboards.boards import histogram as making
 from leaderboards.boards.board import Board
 from leaderboards.boards.histogram import errors, histogram_make
@@ -111,24 +109,32 @@ def test_scores_at_the_ends_of_what_a_board_can_hold_are_told_apart() -> None:
         assert list(found.upto) == [600, 1200, 1800, 2400]
 
 
-def _timed(board: Board) -> list[float]:
-    """Milliseconds that each call of a making takes the server; of several, for others are busy on the machine too."""
-    server = valkey.client(settings.VALKEY_URL)
-    server.config_set("slowlog-log-slower-than", 0)
-    server.config_set("slowlog-max-len", 10_000)
-    found = []
-    for _ in range(5):
-        server.slowlog_reset()
-        histogram_make(board)
-        found.append([one["duration"] / 1000 for one in server.slowlog_get(10_000) if b"FCALL" in one["command"]])
-    server.config_set("slowlog-log-slower-than", 10_000)
-    return [min(durations) for durations in zip(*found, strict=True)]
+def _timed(board: Board, monkeypatch: pytest.MonkeyPatch) -> tuple[float, float]:
+    """Milliseconds of the longest call, with the way to the server and back: by the best that each did in several
+    makings, for others use the processor too, and by the worst.
+    """
+    ask, makings = making.store.read, []
+
+    def timed(*args: Any) -> Any:
+        began = time.perf_counter()
+        answers = ask(*args)
+        makings[-1].append(1000 * (time.perf_counter() - began))
+        return answers
+
+    with monkeypatch.context() as patched:
+        patched.setattr(making.store, "read", timed)
+        for _ in range(7):
+            makings.append([])
+            histogram_make(board)
+    return max(map(min, zip(*makings, strict=True))), max(map(max, makings))
 
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_an_estimate_is_within_a_fifth_of_a_percent(name: str, shards: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_estimate_is_within_a_fifth_of_a_percent(
+    name: str, shards: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = make_board(shards, min_score=0, max_score=MOST)
     scores = _scores(name, PLAYERS)
     fill(board, scores)
@@ -144,12 +150,12 @@ def test_an_estimate_is_within_a_fifth_of_a_percent(name: str, shards: int, caps
     assert max(errors(board, made.histogram)) <= 0.004
     if not MEASURED:
         return
-    calls = _timed(board)
-    assert max(calls) < 5
+    longest, seen = _timed(board, monkeypatch)
+    assert longest < 5
     with capsys.disabled():
         print(  # noqa: T201 - what was measured
             f"\n{name}, {shards} shard(s), {PLAYERS:,} players: p99 {p99:.4%}, worst {off[-1]:.4%} of N;"
-            f" {len(made.histogram.keys)} bounds in {len(calls)} calls, the longest {max(calls):.2f} ms,"
+            f" {len(made.histogram.keys)} bounds; the longest call {longest:.2f} ms ({seen:.2f} seen);"
             f" {took * 1000:.0f} ms in all"
         )
 
