@@ -36,23 +36,22 @@ class FastLane:
         if call is None or call.route.lane not in self.lanes:
             await self.inner(scope, receive, send)
             return
+        if call.route.method == "POST":
+            body = await whole_body(receive)
+            if body is None:
+                return  # the caller hung up before the request was whole
+            call.content = body
         context = current()
         context.route, context.hot = call.route.name, True
-        answer = await self._answer(call, receive)
-        if answer is not None:
-            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-            await send({"type": "http.response.body", "body": answer.body})
+        answer = await self._answer(call)
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, call: Call, receive: Any) -> Answer | None:
+    async def _answer(self, call: Call) -> Answer:
         if call.route.lane == "board":
             shown = pages.public_page(call)
             if shown is not None:
                 return answers.page(call, shown, public=True)
-        if call.route.method == "POST":
-            body = await whole_body(receive)
-            if body is None:
-                return None  # the caller hung up before the request was whole
-            call.content = body
         try:
             return await self.lanes[call.route.lane].ask(call.game, call)
         except Full:
