@@ -125,6 +125,10 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
         "wsgi.run_once": False,
     }
     _add_headers(environ, scope["headers"])
+    if "*" in environ.get(
+        "CONTENT_TYPE", ""
+    ):  # a parameter in an alphabet of its own: Django fails on those unheard of
+        environ["CONTENT_TYPE"] = environ["CONTENT_TYPE"].partition(";")[0]
     environ["CONTENT_LENGTH"] = str(len(body))  # what came, whatever was declared
     return environ
 

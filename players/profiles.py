@@ -53,6 +53,7 @@ def _load_profiles(pks: Collection[int]) -> dict[int, Profile]:
 
 
 def _load_pks(ids: Collection[_Id]) -> dict[_Id, int]:
+    ids = [one for one in ids if "\0" not in one[1]]  # which PostgreSQL refuses, and nobody is called
     with connection.cursor() as cursor:
         cursor.execute(
             # looked up one by one, by index: a plan that reads the whole table must not be thought of

@@ -16,7 +16,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 @contextmanager
-def _connections_kept() -> Iterator[None]:
+def connections_kept() -> Iterator[None]:
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     try:
@@ -26,7 +26,7 @@ def _connections_kept() -> Iterator[None]:
             signal.connect(close_old_connections)
 
 
-async def _in_the_test_thread(call: Callable[[], Any]) -> Any:
+async def in_the_test_thread(call: Callable[[], Any]) -> Any:
     return await sync_to_async(call, thread_sensitive=True)()
 
 
@@ -34,7 +34,7 @@ class ApiClient:
     def __init__(self) -> None:
         from config.asgi import application_with, django_application  # noqa: PLC0415 - importing it sets Django up
 
-        application = application_with(Bridge(django_application, run=_in_the_test_thread), run=_in_the_test_thread)
+        application = application_with(Bridge(django_application, run=in_the_test_thread), run=in_the_test_thread)
         self.transport = httpx.ASGITransport(app=application)
 
     def __call__(
@@ -44,7 +44,7 @@ class ApiClient:
         if credential:
             headers["Authorization"] = f"Bearer {credential}"
         # the test's transaction never commits, and its connection is not the request's to close
-        with TestCase.captureOnCommitCallbacks(execute=True), _connections_kept():
+        with TestCase.captureOnCommitCallbacks(execute=True), connections_kept():
             return async_to_sync(self._send)(method, path, headers=headers, **request)
 
     async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:

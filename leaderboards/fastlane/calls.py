@@ -21,11 +21,20 @@ Headers = list[tuple[bytes, bytes]]
 # of these more than one is nobody's ordinary request
 _ONCE = {
     b"authorization", b"content-type", b"host", b"idempotency-key", b"if-none-match", b"accept-encoding",
+    b"x-forwarded-proto",
 }  # fmt: skip
 # conditions, preferences and encodings that are asked for now and then
 _UNUSUAL = {
     b"prefer", b"content-encoding", b"if-match", b"if-unmodified-since", b"if-modified-since", b"expect", b"range",
 }  # fmt: skip
+
+
+# of any other Django knows best what it is, and in which letters the query is then written
+_KINDS = {
+    f"{kind}{letters}".encode(): kind
+    for kind in ("application/json", "application/x-ndjson")
+    for letters in ("", "; charset=utf-8", ";charset=utf-8", "; charset=UTF-8", ";charset=UTF-8")
+}
 
 
 class Route(NamedTuple):
@@ -90,7 +99,7 @@ class Call(msgspec.Struct):
 
     @property
     def media_type(self) -> str:
-        return self.headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+        return _KINDS[self.headers[b"content-type"]]
 
     def query(self, to: type[S]) -> S:
         found: S = _query(self.query_string, to)
@@ -98,14 +107,13 @@ class Call(msgspec.Struct):
 
     def body(self, to: type[T], *, in_parts: bool = False) -> T:
         if self.media_type != "application/json":
-            named = self.media_type or "a body without a Content-Type"
-            raise UnsupportedMediaType(f"Send application/json, not {named}.")
+            raise UnsupportedMediaType(f"Send application/json, not {self.media_type}.")
         return wire.decode(self.content, to, in_parts=in_parts)
 
 
 @lru_cache(maxsize=4096)
 def _query(text: bytes, to: type[Any]) -> Any:
-    given = QueryDict(text.decode("latin-1")) if text else {}
+    given = QueryDict(text) if text else {}
     known = {field.encode_name for field in msgspec.structs.fields(to)}
     return wire.convert({name: value for name, value in given.items() if name in known}, to, strict=False)
 
@@ -119,7 +127,7 @@ def call_of(scope: Any) -> Call | None:
     if route is None or scope["method"] != route.method or not all(names):
         return None
     headers = _headers(scope["headers"])
-    if headers is None or not _is_ours(headers, scope):
+    if headers is None or not _is_plain(scope, headers) or not _is_ours(headers, scope):
         return None
     game, mode, window, player_id = names
     return Call(route, game, mode, window, player_id, scope["query_string"], headers, current().request_id)
@@ -144,10 +152,31 @@ def _headers(given: Headers) -> dict[bytes, bytes] | None:
     for name, value in given:
         if name in _UNUSUAL or (name in _ONCE and name in headers):
             return None
+        if name == b"cookie" and _is_of_the_house(value):
+            return None
         headers[name] = value
-    if b"cookie" in headers and b"authorization" not in headers:
-        return None  # perhaps an operator's session
     return headers
+
+
+def _is_of_the_house(cookie: bytes) -> bool:
+    """An operator's session, or what its forms need: looked at and renewed by Django."""
+    return settings.SESSION_COOKIE_NAME.encode() in cookie or settings.CSRF_COOKIE_NAME.encode() in cookie
+
+
+def _is_plain(scope: Any, headers: dict[bytes, bytes]) -> bool:
+    if not _is_text(scope["path"]):
+        return False
+    if scope["method"] == "GET" and (b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"):
+        return False  # with a body, which is bounded like any other
+    return headers.get(b"content-type", b"application/json" if scope["method"] == "GET" else b"") in _KINDS
+
+
+def _is_text(path: str) -> bool:
+    """Bytes that are no UTF-8 stand in it as halves of pairs."""
+    try:
+        return path.isascii() or bool(path.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_ours(headers: dict[bytes, bytes], scope: Any) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import structlog
@@ -22,7 +23,7 @@ class Coalescer(Generic[A, R]):
     """`act` takes some calls and answers each, in order; whatever it raises is tried again for each of them alone.
 
     While all its threads are busy calls wait, in a queue for each tenant; who is next is taken in turn, so that one
-    with many calls does not keep the others waiting.
+    with many calls does not keep the others waiting, and no tenant takes more than half of the room there is to wait.
     """
 
     def __init__(  # noqa: PLR0913 - each is a bound that somebody has to choose
@@ -42,10 +43,10 @@ class Coalescer(Generic[A, R]):
         self._run = run or self._in_pool
         self._queues: dict[str, deque[tuple[A, asyncio.Future[R]]]] = {}
         self._waiting = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Future[Sequence[R]]] = set()
 
     async def ask(self, tenant: str, call: A) -> R:
-        if self._waiting >= self._most:
+        if self._waiting >= self._most or 2 * len(self._queues.get(tenant, ())) >= self._most:
             raise Full
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(tenant, deque()).append((call, answer))
@@ -59,9 +60,26 @@ class Coalescer(Generic[A, R]):
             if not calls:
                 return
             self._free -= 1
-            task = asyncio.get_running_loop().create_task(self._answer(calls))
-            self._tasks.add(task)  # the loop itself holds none
-            task.add_done_callback(self._tasks.discard)
+            together = self._run(partial(self._answers, [call for call, _ in calls]))
+            running = asyncio.ensure_future(together)
+            self._running.add(running)  # the loop itself holds none
+            running.add_done_callback(partial(self._tell, [waiting for _, waiting in calls]))
+
+    def _tell(self, waiting: Sequence["asyncio.Future[R]"], done: "asyncio.Future[Sequence[R]]") -> None:
+        self._running.discard(done)
+        self._free += 1
+        here = [(index, one) for index, one in enumerate(waiting) if not one.done()]  # the others have gone
+        if done.cancelled():  # the loop ends
+            for _, one in here:
+                one.cancel()
+            return
+        error = done.exception()
+        for index, one in here:
+            if error is None:
+                one.set_result(done.result()[index])
+            else:
+                one.set_exception(error)
+        self._begin()
 
     def _taken(self) -> list[tuple[A, "asyncio.Future[R]"]]:
         """From each queue in turn. Whoever has gone away meanwhile is not asked for."""
@@ -69,6 +87,8 @@ class Coalescer(Generic[A, R]):
         while self._queues and len(calls) < self._at_once:
             share = max(1, (self._at_once - len(calls)) // len(self._queues))
             for tenant in list(self._queues):
+                if len(calls) == self._at_once:
+                    break  # whose turn it would be is first the next time
                 queue = self._queues.pop(tenant)
                 for _ in range(min(share, len(queue), self._at_once - len(calls))):
                     call = queue.popleft()
@@ -79,28 +99,14 @@ class Coalescer(Generic[A, R]):
                     self._queues[tenant] = queue  # behind the others
         return calls
 
-    async def _answer(self, calls: Sequence[tuple[A, "asyncio.Future[R]"]]) -> None:
-        try:
-            answers = await self._run(lambda: self._answers([call for call, _ in calls]))
-        except BaseException:
-            answers = None
-            raise
-        finally:
-            self._free += 1
-            for index, (_, waiting) in enumerate(calls):
-                if waiting.done():
-                    continue  # its caller has gone
-                if answers is None:
-                    waiting.cancel()
-                else:
-                    waiting.set_result(answers[index])
-            self._begin()
-
     def _answers(self, calls: Sequence[A]) -> Sequence[R]:
         if len(calls) == 1:
             return [self._alone(calls[0])]
         try:
-            return self._act(calls)
+            answers = self._act(calls)
+            if len(answers) == len(calls):
+                return answers
+            log.error("calls_not_all_answered", calls=len(calls), answers=len(answers))
         except Exception:
             log.exception("calls_failed_together", calls=len(calls), consequence="each is made alone")
         return [self._alone(call) for call in calls]

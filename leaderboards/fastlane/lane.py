@@ -1,10 +1,11 @@
 """The hot routes, answered in front of Django: calls that wait are collected, and asked together."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from asgiref.typing import ASGI3Application
+from django.conf import settings
 from django.db import close_old_connections
 
 from config import errors, problem
@@ -29,42 +30,48 @@ Act = Callable[[Sequence[Call]], Sequence[Answer]]
 class FastLane:
     def __init__(self, inner: ASGI3Application, *, run: Run | None = None) -> None:
         self.inner = inner
-        self.lanes = {name: _coalescer(name, act, most, run) for name, (act, most) in _LANES.items()}
+        self.lanes = {name: _coalescer(name, lane, run) for name, lane in _LANES.items()}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         call = call_of(scope) if scope["type"] == "http" else None
         if call is None or call.route.lane not in self.lanes:
             await self.inner(scope, receive, send)
             return
+        if call.route.method == "POST":
+            body = await whole_body(receive)
+            if body is None:
+                return  # the caller hung up before the request was whole
+            call.content = body
         context = current()
         context.route, context.hot = call.route.name, True
-        answer = await self._answer(call, receive)
-        if answer is not None:
-            await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-            await send({"type": "http.response.body", "body": answer.body})
+        answer = await self._answer(call)
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, call: Call, receive: Any) -> Answer | None:
+    async def _answer(self, call: Call) -> Answer:
         if call.route.lane == "board":
             shown = pages.public_page(call)
             if shown is not None:
                 return answers.page(call, shown, public=True)
-        if call.route.method == "POST":
-            body = await whole_body(receive)
-            if body is None:
-                return None  # the caller hung up before the request was whole
-            call.content = body
         try:
             return await self.lanes[call.route.lane].ask(call.game, call)
         except Full:
             return answers.refused(call, _BUSY)
 
 
-def _coalescer(name: str, act: Act, most: int, run: Run | None) -> Coalescer[Call, Answer]:
+class _Lane(NamedTuple):
+    act: Act
+    at_once: int
+    room: float = 1  # to wait, as a part of what there is
+
+
+def _coalescer(name: str, lane: _Lane, run: Run | None) -> Coalescer[Call, Answer]:
     def fresh(calls: Sequence[Call]) -> Sequence[Answer]:
         close_old_connections()  # one that the server has closed meanwhile is not found out by failing
-        return act(calls)
+        return lane.act(calls)
 
-    return Coalescer(name, act if run else fresh, failed=_failed, at_once=most, run=run)
+    waiting = max(2, int(settings.FAST_LANE_WAITING * lane.room))
+    return Coalescer(name, lane.act if run else fresh, failed=_failed, at_once=lane.at_once, waiting=waiting, run=run)
 
 
 def _failed(call: Call, error: Exception) -> Answer:
@@ -158,10 +165,10 @@ def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
         return answers.refused(call, error)
 
 
-_LANES: dict[str, tuple[Act, int]] = {  # and how many are asked together
-    "score": (_scores, 512),
-    "scores": (_batches, 1),
-    "standing": (_standings, 256),
-    "lookup": (_lookups, 8),
-    "board": (_boards, 64),
+_LANES = {
+    "score": _Lane(_scores, at_once=512),
+    "scores": _Lane(_batches, at_once=1, room=1 / 64),  # of up to 8 MiB each
+    "standing": _Lane(_standings, at_once=256),
+    "lookup": _Lane(_lookups, at_once=8, room=1 / 4),
+    "board": _Lane(_boards, at_once=64),
 }

@@ -20,7 +20,8 @@ from leaderboards.wire_scores import BoardQuery
 
 log = structlog.get_logger(__name__)
 SECONDS = 1.0  # names and faces are not in the boards: they may be as old
-_MOST = 2000
+MOST_BYTES = 64 * 1024 * 1024
+_OVERHEAD = 2000  # bytes, about, of what is kept beside a page
 _Key = tuple[object, ...]
 
 
@@ -33,12 +34,17 @@ class _Kept:
     until: float  # monotonic seconds
 
     @property
+    def weight(self) -> int:
+        return len(self.shown.body) + len(self.shown.packed or b"") + _OVERHEAD
+
+    @property
     def is_good(self) -> bool:
         alike = self.epoch == recall.changes.epoch and time.monotonic() < self.until
         return alike and self.changes == guard.changes(self.slots)
 
 
 _kept: dict[_Key, _Kept] = {}
+_bytes = 0
 
 
 def public_page(call: Call) -> Shown | None:
@@ -56,12 +62,26 @@ def page(call: Call, board: Board, asked: BoardQuery, *, public: bool) -> Shown:
         found = _made(board, call, asked)
         if found is None:
             return Shown.of(wire.encode(board_state(board, asked=asked)))
-        if len(_kept) >= _MOST:
-            _kept.clear()
-        _kept[key] = found
+        _keep(key, found)
     if public:
-        _kept[_public(call)] = found
+        _keep(_public(call), found)
     return found.shown
+
+
+def forget() -> None:
+    global _bytes  # noqa: PLW0603 - beside what it measures
+    _kept.clear()
+    _bytes = 0
+
+
+def _keep(key: _Key, found: _Kept) -> None:
+    """Bounded by what it may weigh: what is thrown away then is made again when it is asked for."""
+    global _bytes  # noqa: PLW0603 - as above
+    before = _kept.get(key)
+    _bytes += found.weight - (before.weight if before else 0)
+    if _bytes > MOST_BYTES:
+        forget()
+    _kept[key] = found
 
 
 def _public(call: Call) -> _Key:
@@ -74,18 +94,19 @@ def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
     changes = guard.changes(slots)
     if changes is None or epoch is None:
         return None
-    return _Kept(_shared(board, call, asked), slots, changes, epoch, began + SECONDS)
+    shown, age = _shared(board, call, asked)
+    return _Kept(shown, slots, changes, epoch, began + SECONDS - age)
 
 
-def _shared(board: Board, call: Call, asked: BoardQuery) -> Shown:
-    """One process makes it for all, where there are several."""
+def _shared(board: Board, call: Call, asked: BoardQuery) -> tuple[Shown, float]:
+    """One process makes it for all, where there are several. And its age in seconds, when it was asked for."""
     if settings.WEB_PROCESSES == 1:
-        return Shown.of(wire.encode(board_state(board, asked=asked)))
-    marks = [store.mark(slot) for slot in board.slots]
+        return Shown.of(wire.encode(board_state(board, asked=asked))), 0
+    now, marks = time.time(), [store.mark(slot) for slot in board.slots]
     key = f"page:{board.mode.pk}:{board.mode.generation}:{board.window.id}:{board.scope}:{call.query_string.hex()}"
     known = cache.get(key[:200])
-    if known is not None and known[0] == (key, marks):
-        return Shown(*known[1:])
+    if known is not None and known[0] == (key, marks) and 0 <= now - known[1] < SECONDS:
+        return Shown(*known[2:]), now - known[1]
     shown = Shown.of(wire.encode(board_state(board, asked=asked)))
-    cache.set(key[:200], ((key, marks), shown.body, shown.etag, shown.packed), SECONDS)
-    return shown
+    cache.set(key[:200], ((key, marks), now, shown.body, shown.etag, shown.packed), SECONDS)
+    return shown, 0
