@@ -13,7 +13,7 @@ from leaderboards.outbox import shard_of
 from leaderboards.rules.instants import instant_of
 
 T = TypeVar("T")
-_TRIES = 10
+_TRIES = 25
 _BEYOND = 2**54  # no place is greater, nor less than its negative
 Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 _EMPTY = Page(0, 0, None, [])
@@ -34,13 +34,22 @@ class _Reading:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.answers: list[store.Answer] = []
+        self.questions = 0
 
     def ask(self, function: str, *args: object) -> list[store.Answer]:
         answers = self.board.read(function, *args)
         if self.answers and [one.mark for one in answers] != [one.mark for one in self.answers]:
             raise _Moved
         self.answers = answers
+        self.questions += 1
         return answers
+
+    def confirm(self) -> None:
+        """One question to several nodes may have been answered at several moments. A second, of the same marks, tells
+        that it was not, unless replicas answered, each as late as it likes.
+        """
+        if (self.questions == 1 or self.board.by_replicas) and not self.board.is_still(self.answers):
+            raise _Moved
 
     def counts(self, function: str, *args: object) -> list[int]:
         """How many in all shards, for each that was asked for."""
@@ -64,10 +73,14 @@ class _Reading:
 def _steady(board: Board, act: Callable[[_Reading], T]) -> T:
     """Again when the boards changed in between, so that ranks and version are of one moment."""
     for _ in range(_TRIES):
+        reading = _Reading(board)
         try:
-            return act(_Reading(board))
+            found = act(reading)
+            reading.confirm()
         except _Moved:
+            board = replace(board, fresh=True)
             continue
+        return found
     raise BoardsUnavailable("The board changes faster than it can be read.", retry_after=1)
 
 

@@ -1,8 +1,14 @@
 """One board: where it lies, how its places are read, and what its readers ask for and get."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
+
+from config import valkey
+from config.errors import Unavailable
 from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.guard import guard
@@ -21,6 +27,7 @@ class Board:
     window: Window
     scope: str
     placing: Placing
+    fresh: bool = False  # for a reader who knows what should be there: replicas may not know it yet
 
     @property
     def slots(self) -> list[Slot]:
@@ -29,16 +36,33 @@ class Board:
     def slot(self, shard: int) -> Slot:
         return Slot(self.mode.pk, shard, self.mode.generation)
 
+    @property
+    def by_replicas(self) -> bool:
+        return settings.READ_REPLICAS and not self.fresh
+
     def read(self, function: str, *args: object) -> list[store.Answer]:
+        """Each shard's answer. Those of a cluster belong together only where `is_still` says so."""
         slots = self.slots
-        ours = guard.watch(slots)
+        if self.by_replicas:
+            with suppress(Unavailable):  # whatever a replica cannot answer, its primary can
+                return self._read(slots, function, *args, replicas=True)
         try:
-            answers = store.read(function, slots, self.window.id, self.scope, *args)
-            if not ours():
-                raise store.NotBuilt("The board is being made again.", retry_after=2)  # noqa: TRY301 - as any other
+            return self._read(slots, function, *args)
         except store.NotBuilt:
             outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
             raise
+
+    def is_still(self, answers: Sequence[store.Answer]) -> bool:
+        """Whether no shard has been written to since: then there was a moment, between, that all are of."""
+        if len(answers) <= 1 or valkey.of_one_moment():
+            return True
+        return store.marks(self.slots) == [answer.mark for answer in answers]
+
+    def _read(self, slots: list[Slot], function: str, *args: object, replicas: bool = False) -> list[store.Answer]:
+        ours = guard.watch(slots)
+        answers = store.read(function, slots, self.window.id, self.scope, *args, replicas=replicas)
+        if not ours():
+            raise store.NotBuilt("The board is being made again.", retry_after=2)
         return answers
 
 

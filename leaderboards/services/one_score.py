@@ -48,6 +48,7 @@ class Told:
 def score_submit(*, game: GameRecord, caller: Caller, item: Item, board: Board, wait: float) -> Told:
     """Durable when this returns; also shown by the boards where waiting was long enough."""
     seen: list[Seen | None] = []
+    board = replace(board, fresh=wait > 0)
 
     def look(players: Mapping[str, int]) -> None:
         seen.extend(_seen(board, player, ranked=wait > 0) for player in players.values())

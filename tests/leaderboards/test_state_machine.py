@@ -35,6 +35,7 @@ from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Ban, Player
 from players.services import player_edit
+from tests.cluster import Cluster
 from tests.factories import make_game, make_mode, make_player, record_of
 from tests.leaderboards.board_model import Attempt, ranked
 
@@ -318,12 +319,9 @@ class Spine(RuleBasedStateMachine):
         return valkey.client(django_settings.VALKEY_URL)
 
 
-@pytest.mark.parametrize("aggregation", ["best", "sum", "latest"])
-@pytest.mark.parametrize("ranking", ["unique", "competition", "dense"])
-def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
-    machine = type("Spine", (Spine,), {"aggregation": aggregation, "ranking": ranking})
+def _walk(machine: type[Spine], *, examples: int, **rules: str) -> None:
     few = settings(
-        max_examples=25,
+        max_examples=examples,
         stateful_step_count=30,
         phases=[Phase.generate],  # a failure is told as it was found: shrinking takes minutes here
         derandomize="RUNG_RANDOM" not in os.environ,  # the same walks every time; RUNG_RANDOM=1 takes new ones
@@ -331,4 +329,15 @@ def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(machine, settings=few)
+    run_state_machine_as_test(type("Spine", (machine,), rules), settings=few)
+
+
+@pytest.mark.parametrize("aggregation", ["best", "sum", "latest"])
+@pytest.mark.parametrize("ranking", ["unique", "competition", "dense"])
+def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
+    _walk(Spine, examples=25, aggregation=aggregation, ranking=ranking)
+
+
+@pytest.mark.parametrize(("aggregation", "ranking"), [("best", "unique"), ("sum", "competition"), ("latest", "dense")])
+def test_so_they_do_on_a_cluster(on_a_cluster: Cluster, aggregation: str, ranking: str) -> None:
+    _walk(Spine, examples=6, aggregation=aggregation, ranking=ranking)
