@@ -134,12 +134,34 @@ def of_one_moment() -> bool:
 def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool, replicas: bool = False) -> list[Any]:
     replicas = replicas and settings.READ_REPLICAS and not of_one_moment()
     server = client(settings.VALKEY_URL, replicas=replicas)
-    # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
-    pipe = server.pipeline(transaction=together and len(calls) > 1 and of_one_moment())
     command = "FCALL_RO" if read_only else "FCALL"
-    for function, keys, args in calls:
-        pipe.execute_command(command, function, len(keys), *keys, *args, **cluster.node_of(server, keys[0]))
+    commands = [(command, function, len(keys), *keys, *args) for function, keys, args in calls]
+    targets = [cluster.node_of(server, keys[0]) for _, keys, _ in calls]
+    if together or of_one_moment():
+        # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
+        return _piped(server, commands, targets, at_once=together and len(calls) > 1 and of_one_moment())
+    return _by_node(server, commands, targets)
+
+
+def _piped(server: Any, commands: Sequence[Any], targets: Sequence[cluster.Target], *, at_once: bool) -> list[Any]:
+    pipe = server.pipeline(transaction=at_once)
+    for command, target in zip(commands, targets, strict=True):
+        pipe.execute_command(*command, **target)
     return list(pipe.execute(raise_on_error=False))
+
+
+def _by_node(server: Any, commands: Sequence[Any], targets: Sequence[cluster.Target]) -> list[Any]:
+    """One after the other: a node that is away is an error for what was asked of it, and for nothing else."""
+    answers: list[Any] = [None] * len(commands)
+    for node in {target["target_nodes"].name: target for target in targets}.values():
+        own = [n for n, target in enumerate(targets) if target == node]
+        try:
+            found = _piped(server, [commands[n] for n in own], [targets[n] for n in own], at_once=False)
+        except (redis.RedisError, RedisClusterException, OSError) as error:
+            found = [error] * len(own)
+        for n, answer in zip(own, found, strict=True):
+            answers[n] = answer
+    return answers
 
 
 def _load(library: str) -> None:
@@ -153,10 +175,8 @@ def hash_fields(keys: Sequence[str], name: str) -> list[Any]:
     """The field of each hash, from the primaries; what fails is an error among them."""
     with answering("boards"):
         server = client(settings.VALKEY_URL)
-        pipe = server.pipeline(transaction=False)
-        for key in keys:
-            pipe.execute_command("HGET", key, name, **cluster.node_of(server, key))
-        return list(pipe.execute(raise_on_error=False))
+        targets = [cluster.node_of(server, key) for key in keys]
+        return _piped(server, [("HGET", key, name) for key in keys], targets, at_once=False)
 
 
 def keys_like(pattern: str, *, beside: str) -> Iterator[str]:

@@ -104,7 +104,6 @@ class Cluster:
         finally:
             for node in replicas:
                 node.client.config_set("primaryauth", PASSWORD)
-            wait(self.is_whole)
 
     def primaries(self) -> list[Node]:
         return [node for node in self.nodes if node.is_primary()]

@@ -131,7 +131,8 @@ def test_a_replica_that_lags_answers_what_it_knows_and_who_waits_asks_the_primar
         alone = _first_shard(board)
         assert _versions(alone) == {1, 2}, "of one: as whoever answers is"
         assert _versions(replace(alone, fresh=True)) == {2}
-    wait(lambda: _versions(alone) == {2})
+    wait(on_a_cluster.is_whole)
+    assert _versions(alone) == {2}
 
 
 def _versions(board: Board) -> set[int]:

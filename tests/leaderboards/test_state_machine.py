@@ -340,4 +340,4 @@ def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
 
 @pytest.mark.parametrize(("aggregation", "ranking"), [("best", "unique"), ("sum", "competition"), ("latest", "dense")])
 def test_so_they_do_on_a_cluster(on_a_cluster: Cluster, aggregation: str, ranking: str) -> None:
-    _walk(Spine, examples=6, aggregation=aggregation, ranking=ranking)
+    _walk(Spine, examples=4, aggregation=aggregation, ranking=ranking)
