@@ -33,6 +33,7 @@ class Traffic:
         self.acknowledged: list[dict[str, Any]] = []
         self.answers: Counter[str] = Counter()
         self.wrong: list[Any] = []
+        self.versions: dict[str, list[int]] = {"solo": [], "total": []}  # as the one reader saw them
         self.count = 0
         with self.client() as client:
             rows = [(f"s-{n}", HIGH - n) for n in range(SENTINELS)] + [(f"p-{n}", 0) for n in range(PLAYERS)]
@@ -70,6 +71,7 @@ class Traffic:
                 shown = [(one["rank"], one["player_id"], one["score"]) for one in top["entries"]]
                 if shown != [(n + 1, f"s-{n}", HIGH - n) for n in range(SENTINELS)]:
                     self.wrong.append(top)
+                self.versions[mode].append(top["version"])
                 if top["total"] != SENTINELS + PLAYERS:
                     self.wrong.append(top)
             one = self._read(client, f"{board}/players/s-7?neighbors=2")

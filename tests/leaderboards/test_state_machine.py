@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -83,6 +84,7 @@ class Spine(RuleBasedStateMachine):
         created = self.start - timedelta(days=60)
         Mode.objects.filter(pk=mode.pk).update(shards=1 if self.ranking == "dense" else shards, created_at=created)
         self.mode = Mode.objects.select_related("game").get(pk=mode.pk)
+        self.remembered = copy(self.mode)  # by those who write, who may have read it a while ago
         self.players = [make_player(game).pk for _ in range(PLAYERS)]
         self.names = dict(Player.objects.filter(game=game).values_list("pk", "player_id"))
         self.region = dict.fromkeys(self.players, "")
@@ -91,6 +93,7 @@ class Spine(RuleBasedStateMachine):
         self.copy: dict[bytes, bytes] = {}
         self.slow: tuple[Any, UUID, Attempt] | None = None
         self.submit(first[1:])
+        self.remembered.refresh_from_db()
         self.drain_one(0)
         self.submit(first[:1])
 
@@ -131,7 +134,7 @@ class Spine(RuleBasedStateMachine):
             (one.id,) = log.append([row], arrived=log.enter()).values()
             at = int(one.at.timestamp()) * 1_000_000
             pending = ScoreRow(one.player, score, at, one.id, every, levels)
-            outbox.add_scores(self.mode.pk, self.mode.shards, [pending], arrived=0)
+            outbox.add_scores(self.mode.pk, self.remembered.shards, [pending], arrived=0)
         finally:
             connections["default"] = own
 
@@ -172,7 +175,7 @@ class Spine(RuleBasedStateMachine):
     def take_back_or_give_back(self, number: int) -> None:
         attempt_id, one = self._pick(number)
         change = attempt_take_back if one.counts else attempt_restore
-        change(mode=self.mode, player=one.player, attempt_id=attempt_id)
+        change(mode=self.remembered, player=one.player, attempt_id=attempt_id)
         one.counts = not one.counts
 
     # what workers and servers do
@@ -242,6 +245,15 @@ class Spine(RuleBasedStateMachine):
     def make_the_next_generation(self) -> None:
         mode_rebuild(mode=self.mode, now=datetime.now(UTC))
 
+    @precondition(lambda self: self.ranking != "dense")
+    @rule(shards=st.sampled_from([1, 3, 4]), heard=st.booleans())
+    def spread_over_other_shards(self, shards: int, heard: bool) -> None:
+        """Whether or not those who write have heard of it."""
+        mode_rebuild(mode=self.mode, shards=shards, now=datetime.now(UTC))
+        assert self.mode.shards == shards
+        if heard:
+            self.remembered = copy(self.mode)
+
     @rule(offset=st.integers(0, PLAYERS), limit=st.integers(1, PLAYERS))
     def come_to_rest(self, offset: int, limit: int) -> None:
         now = datetime.now(UTC)
@@ -299,7 +311,7 @@ class Spine(RuleBasedStateMachine):
     def _send(self, attempts: dict[UUID, Attempt]) -> list[Any]:
         items = [
             Item(
-                self.mode,
+                self.remembered,
                 Submission(
                     player_id=self.names[one.player],
                     score=one.score,
