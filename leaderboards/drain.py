@@ -59,8 +59,7 @@ def _sent(mode: Mode, shard: int, seq: int) -> None:
 
 def streams_sweep(*, now: datetime) -> int:
     """Drains every stream that has something pending, or whose boards are behind or gone; how many."""
-    pending = Outbox.objects.order_by().values_list("mode_id", "shard", "mode__shards").distinct()
-    waiting = {(mode_id, shard % shards) for mode_id, shard, shards in pending}
+    waiting = _pending()
     stamped = list(Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation"))
     for first in range(0, len(stamped), STREAMS_A_TRIP):
         some = stamped[first : first + STREAMS_A_TRIP]
@@ -73,3 +72,12 @@ def streams_sweep(*, now: datetime) -> int:
         except Exception:  # one stream that fails, for whatever reason, must not stop the others
             log.exception("stream_not_drained", mode=mode_id, shard=shard)
     return len(waiting)
+
+
+def _pending() -> set[outbox.Stream]:
+    """Streams with something to stamp. Rows of another number of shards may be anybody's: the first moves them."""
+    found: set[outbox.Stream] = set()
+    rows = Outbox.objects.order_by().values_list("mode_id", "shard", "shards", "mode__shards").distinct()
+    for mode_id, shard, split, shards in rows:
+        found |= {(mode_id, own) for own in ([shard] if split == shards else range(shards))}
+    return found

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.db import connection
 
 from leaderboards import outbox
-from leaderboards.outbox import Players, ScoreRow, Scores, Stream, decode_players, decode_scores, shard_of
+from leaderboards.keys import Lock
+from leaderboards.outbox import Players, ScoreRow, Scores, decode_players, decode_scores, shard_of
 from leaderboards.projection import Outbox
 
 
@@ -18,29 +19,38 @@ class _Row(NamedTuple):
     created_at: datetime
 
 
-def rows_resplit(*, mode: int, shards: int) -> list[Stream]:
-    """Moves all of a mode's to their streams; the streams to ring for. Part of stamping's own transaction.
+class BeingMoved(Exception):
+    """Another has the rows, and rings for every stream when they are where they belong."""
+
+
+def rows_resplit(*, mode: int, shards: int) -> bool:
+    """Moves all of a mode's to their streams; whether there were any. Part of stamping's own transaction.
 
     Before it takes its rows: a player who is told anew from the log must have nothing pending anywhere else.
     """
+    others = "mode_id = %s AND (shards < %s OR shards > %s)"
     with connection.cursor() as cursor:
+        cursor.execute(f"SELECT FROM leaderboards_outbox WHERE {others} LIMIT 1", [mode, shards, shards])
+        if not cursor.rowcount:
+            return False
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [Lock.RESPLIT, mode])
+        if not cursor.fetchone()[0]:
+            raise BeingMoved
         cursor.execute(
-            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND (shards < %s OR shards > %s)"
-            " RETURNING shard, kind, payload, tries, created_at",
+            f"DELETE FROM leaderboards_outbox WHERE {others} RETURNING shard, kind, payload, tries, created_at",  # noqa: S608 - as above
             [mode, shards, shards],
         )
         rows = [_Row(*row) for row in cursor.fetchall()]
-        moved = [
-            (mode, shard, shards, row.kind, payload, row.tries, row.created_at)
-            for row in rows
-            for shard, payload in _parts(row, shards).items()
-        ]
         cursor.executemany(
             "INSERT INTO leaderboards_outbox (mode_id, shard, shards, kind, payload, tries, created_at)"
             " VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            moved,
+            [
+                (mode, shard, shards, row.kind, payload, row.tries, row.created_at)
+                for row in rows
+                for shard, payload in _parts(row, shards).items()
+            ],
         )
-    return sorted({(mode, one[1]) for one in moved})
+    return True
 
 
 def _parts(row: _Row, shards: int) -> dict[int, bytes]:

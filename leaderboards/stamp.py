@@ -12,7 +12,7 @@ from leaderboards import effects, outbox, standings
 from leaderboards.effects import Gathering
 from leaderboards.models import Mode, Outbox, SetAside
 from leaderboards.outbox import decode_players, decode_scores
-from leaderboards.resplit import rows_resplit
+from leaderboards.resplit import BeingMoved, rows_resplit
 from leaderboards.standings import Pending
 
 log = structlog.get_logger(__name__)
@@ -21,7 +21,7 @@ _LONGEST_ERROR = 1000
 
 
 class Busy(Exception):
-    """Another consumer has the stream."""
+    """Another consumer has the stream, or something of it in hand."""
 
 
 # servers that are down and tables that are not there yet: the rows can do nothing for it, and wait
@@ -54,13 +54,21 @@ def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> int:
         # a correction counts attempts in the log: it must see those, and only those, that are stamped with it
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         seq, shards = _lock(mode, shard)
-        moved = rows_resplit(mode=mode.pk, shards=shards)
+        moved = _rows_moved(mode, shards)
         rows = _take(mode, shard, shards)
         if rows:
             gatherings = tell(mode, shard, rows, now)
             seq = _freeze(mode, shard, seq, gatherings)
-    outbox.ring(stream for stream in moved if stream != (mode.pk, shard))
+    if moved:  # to any stream, and whoever came meanwhile was sent away
+        outbox.ring((mode.pk, other) for other in range(shards) if other != shard)
     return seq
+
+
+def _rows_moved(mode: Mode, shards: int) -> bool:
+    try:
+        return rows_resplit(mode=mode.pk, shards=shards)
+    except BeingMoved:
+        raise Busy from None
 
 
 def _freeze(mode: Mode, shard: int, seq: int, gatherings: list[Gathering]) -> int:
