@@ -43,10 +43,17 @@ class KeyEvents:
         servers = valkey.servers(settings.VALKEY_URL)
         for gone in self._lines.keys() - servers.keys():
             self._close(gone)
+        away: list[valkey.ValkeyUnavailable] = []
         for name in servers.keys() - self._lines.keys():
-            line = _connected(servers[name], self.patterns)
+            try:
+                line = _connected(servers[name], self.patterns)
+            except valkey.ValkeyUnavailable as error:
+                away.append(error)  # once the others are heard
+                continue
             line.settimeout(0)
             self._lines[name] = _Line(line, hiredis.Reader())
+        if away:
+            raise away[0]
 
     def close(self) -> None:
         for name in list(self._lines):

@@ -139,6 +139,18 @@ def test_our_own_changes_are_trusted(solo: Mode, guard: Guard) -> None:
     assert guard._raised == 0  # noqa: SLF001
 
 
+def test_a_server_that_is_away_does_not_keep_the_others_from_being_heard(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = valkey.servers(settings.VALKEY_URL)
+    away = {f"away {n}": valkey.client(f"redis://127.0.0.1:{n}/0") for n in (1, 2, 3)}
+    monkeypatch.setattr(valkey, "servers", lambda _: away | there)
+    guard._events.close()  # noqa: SLF001
+    with pytest.raises(valkey.ValkeyUnavailable):
+        guard._events.open()  # noqa: SLF001
+    assert guard._events._lines.keys() == there.keys()  # noqa: SLF001
+
+
 def test_doctor_says_when_a_server_does_not_tell(guard: Guard) -> None:
     assert key_events.heard_check()
     server: Any = list(valkey.servers(settings.VALKEY_URL).values())[-1]
