@@ -4,6 +4,7 @@ that is set to nothing (`RUNG_HTTPS=`, as compose files do) is as if it were not
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 
@@ -13,6 +14,7 @@ class ConfigurationError(Exception):
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
+_PORT = 6379
 _LONGEST_NUMBER = 18  # digits; Python itself refuses to read some thousands
 # redis-py and kombu refuse Valkey's own schemes, so they are rewritten once, here
 _SCHEMES = {
@@ -21,6 +23,17 @@ _SCHEMES = {
     "redis": "redis",
     "rediss": "rediss",
 }
+_CLUSTERS = {f"{scheme}+cluster": meant for scheme, meant in _SCHEMES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where some of its nodes are; they know the others."""
+
+    hosts: tuple[tuple[str, int], ...]
+    username: str
+    password: str = field(repr=False)
+    tls: bool
 
 
 def text(name: str, default: str = "") -> str:
@@ -79,6 +92,39 @@ def valkey(url: str, *, name: str) -> str:
         )
     parts = _split(url, name)
     return urlunsplit(parts._replace(scheme=_SCHEMES[parts.scheme]))
+
+
+def boards(url: str, *, name: str) -> str:
+    """The same, or a cluster's hosts in one form."""
+    if _scheme(url) not in _CLUSTERS:
+        return valkey(url, name=name)
+    cluster(url, name=name)
+    return f"{_CLUSTERS[_scheme(url)]}+cluster{url[len(_scheme(url)) :]}"
+
+
+def cluster(url: str, *, name: str = "VALKEY_URL") -> Cluster | None:
+    """Taken from scheme+cluster://user:password@host:port,host:port; None where it is one plain server."""
+    if _scheme(url) not in _CLUSTERS:
+        return None
+    credentials, _, hosts = url.partition("://")[2].partition("?")[0].strip("/").rpartition("@")
+    parts = [_split(f"redis://{host}", name) for host in hosts.split(",") if host]
+    if not parts or not all(part.hostname and part.path in ("", "/") for part in parts):
+        raise ConfigurationError(f"{name} must name a cluster as valkey+cluster://user:password@host:port,host:port.")
+    username, _, password = credentials.partition(":")
+    return Cluster(
+        tuple((part.hostname or "", part.port or _PORT) for part in parts),
+        unquote(username),
+        unquote(password),
+        tls=_CLUSTERS[_scheme(url)] == "rediss",
+    )
+
+
+def beside_boards(name: str, boards_url: str, offset: int) -> str:
+    """What `name` says, else a database of its own on the boards' server. A cluster has only one."""
+    given = text(name)
+    if not given and cluster(boards_url):
+        raise ConfigurationError(f"VALKEY_URL names a cluster, so {name} must be set, and name one plain server.")
+    return valkey(given or valkey_database(boards_url, offset), name=name)
 
 
 def valkey_database(url: str, offset: int) -> str:

@@ -35,8 +35,7 @@ def _database() -> str:
 
 def _valkey(url: str) -> Callable[[], str]:
     def check() -> str:
-        valkey.ping(url)
-        return "answers"
+        return valkey.ping(url)
 
     return check
 

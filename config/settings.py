@@ -47,10 +47,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 _valkey_url = env.text("VALKEY_URL") or HOME.server_url("valkey_url")
 if not _valkey_url:
     raise env.ConfigurationError("There is no Valkey: start `make up`, or set VALKEY_URL.")
-VALKEY_URL = env.valkey(_valkey_url, name="VALKEY_URL")  # the boards
-BROKER_URL = env.valkey(env.text("BROKER_URL") or env.valkey_database(VALKEY_URL, 1), name="BROKER_URL")
-CHANNELS_URL = env.valkey(env.text("CHANNELS_URL") or env.valkey_database(VALKEY_URL, 2), name="CHANNELS_URL")
-CACHE_URL = env.valkey(env.text("CACHE_URL") or env.valkey_database(VALKEY_URL, 3), name="CACHE_URL")
+VALKEY_URL = env.boards(_valkey_url, name="VALKEY_URL")  # one server, or a cluster
+BROKER_URL = env.beside_boards("BROKER_URL", VALKEY_URL, 1)
+CHANNELS_URL = env.beside_boards("CHANNELS_URL", VALKEY_URL, 2)
+CACHE_URL = env.beside_boards("CACHE_URL", VALKEY_URL, 3)
+READ_REPLICAS = env.flag("RUNG_READ_REPLICAS", default=False)  # of a cluster; who waits for a score never does
 
 CACHES = {
     "default": {

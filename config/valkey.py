@@ -1,17 +1,19 @@
 """The one module that imports the redis library. Its errors stop here: outside there is only `ValkeyUnavailable`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
-from socket import socket
 from threading import Event
 from typing import Any
 
 import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, LoadBalancingStrategy, RedisCluster
+from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
+from config import cluster, env
 from config.errors import Unavailable
 from config.metrics import STORE_FAILURES
 
@@ -38,26 +40,43 @@ def answering(store: str) -> Iterator[None]:
     except redis.ResponseError as error:
         STORE_FAILURES.labels(store).inc()
         raise ValkeyRefused(str(error)) from error
-    except (redis.RedisError, OSError) as error:
+    except (redis.RedisError, RedisClusterException, OSError) as error:
         STORE_FAILURES.labels(store).inc()
+        if isinstance(error, RedisClusterException):
+            client.cache_clear()  # what is known of the cluster does not fit: found anew where it was configured
         raise ValkeyUnavailable(f"The {store} does not answer.", retry_after=1) from error
 
 
 @lru_cache(maxsize=16)
-def client(url: str) -> redis.Redis:
-    return redis.Redis.from_url(
-        url,
-        socket_timeout=TIMEOUT,
-        socket_connect_timeout=TIMEOUT,
+def client(url: str, *, replicas: bool = False) -> Any:
+    """Of one server, or of a cluster, which has the same commands. `replicas`: not to be written through."""
+    # a connection that broke is worth another try; a server that is silent would be silent again
+    retry = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
+    patience: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
+    named = env.cluster(url)
+    if named is None:
+        return redis.Redis.from_url(url, retry=retry, health_check_interval=30, **patience)
+    return RedisCluster(
+        startup_nodes=[ClusterNode(host, port) for host, port in named.hosts],  # type: ignore[no-untyped-call]
+        username=named.username or None,
+        password=named.password or None,
+        ssl=named.tls,
+        retry=retry,
+        reinitialize_steps=1,  # every MOVED is a new picture of the whole: a failover moves many slots
+        require_full_coverage=False,  # the slots that are there are served
+        load_balancing_strategy=LoadBalancingStrategy.ROUND_ROBIN if replicas else None,
         health_check_interval=30,
-        # a connection that broke is worth another try; a server that is silent would be silent again
-        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+        **patience,
     )
 
 
-def ping(url: str) -> None:
+def ping(url: str) -> str:
+    """In words who answered."""
     with answering("server"):
-        client(url).ping()
+        nodes = cluster.primaries(client(url))
+        for node in nodes:
+            client(url).execute_command("PING", **node)
+        return f"{len(nodes)} primaries answer" if env.cluster(url) else "answers"
 
 
 def cache_set(key: str, value: str | bytes, *, seconds: int) -> None:
@@ -116,15 +135,17 @@ def _text(value: bytes | str | None) -> str | None:
 _Call = tuple[str, list[str], tuple[Any, ...]]  # function, keys, arguments
 
 
-def ask(library: str, calls: Sequence[_Call], *, read_only: bool = True, strict: bool = True) -> list[Any]:
-    """Function calls to the boards' server, in one trip and of one moment. A server that lost the library is given it.
+def ask(
+    library: str, calls: Sequence[_Call], *, read_only: bool = True, strict: bool = True, replicas: bool = False
+) -> list[Any]:
+    """Function calls to the boards, in one trip to each server. A server that lost the library is given it.
 
-    Not strict: of moments that follow each other, and what fails is an error among the answers.
+    Of one moment where `of_one_moment()`. Not strict: what fails is an error among the answers.
     """
     with answering("boards"):
-        answers = _trip(calls, read_only=read_only, together=strict)
+        answers = _trip(calls, read_only=read_only, together=strict, replicas=replicas)
         if any(isinstance(answer, redis.ResponseError) and "not found" in str(answer).lower() for answer in answers):
-            client(settings.VALKEY_URL).function_load(library, replace=True)
+            _load(library)
             answers = _trip(calls, read_only=read_only, together=strict)
         failed = [answer for answer in answers if isinstance(answer, Exception)]
         if strict and failed:
@@ -132,36 +153,71 @@ def ask(library: str, calls: Sequence[_Call], *, read_only: bool = True, strict:
         return answers
 
 
-def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool) -> list[Any]:
-    # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
-    pipe = client(settings.VALKEY_URL).pipeline(transaction=together and len(calls) > 1)
-    for function, keys, args in calls:
-        (pipe.fcall_ro if read_only else pipe.fcall)(function, len(keys), *keys, *args)
+def of_one_moment() -> bool:
+    """Whether what is asked in one trip is answered at once. The nodes of a cluster have no common moment."""
+    return env.cluster(settings.VALKEY_URL) is None
+
+
+def _trip(calls: Sequence[_Call], *, read_only: bool, together: bool, replicas: bool = False) -> list[Any]:
+    replicas = replicas and settings.READ_REPLICAS and not of_one_moment()
+    server = client(settings.VALKEY_URL, replicas=replicas)
+    command = "FCALL_RO" if read_only else "FCALL"
+    commands = [(command, function, len(keys), *keys, *args) for function, keys, args in calls]
+    targets = [cluster.node_of(server, keys[0]) for _, keys, _ in calls]
+    if together or of_one_moment():
+        # a server takes a long request in pieces, and others' in between: several answers are of one moment only so
+        return _piped(server, commands, targets, at_once=together and len(calls) > 1 and of_one_moment())
+    return _by_node(server, commands, targets)
+
+
+def _piped(server: Any, commands: Sequence[Any], targets: Sequence[cluster.Target], *, at_once: bool) -> list[Any]:
+    pipe = server.pipeline(transaction=at_once)
+    for command, target in zip(commands, targets, strict=True):
+        pipe.execute_command(*command, **target)
     return list(pipe.execute(raise_on_error=False))
 
 
-def key_event_classes(url: str) -> str:
-    """Which the server tells of; "A" stands for all."""
-    with answering("boards"):
-        return str(client(url).config_get("notify-keyspace-events").get("notify-keyspace-events", "")).replace(
-            "A", "ghz"
-        )
+def _by_node(server: Any, commands: Sequence[Any], targets: Sequence[cluster.Target]) -> list[Any]:
+    """One after the other: a node that is away is an error for what was asked of it, and for nothing else."""
+    answers: list[Any] = [None] * len(commands)
+    for node in {target["target_nodes"].name: target for target in targets}.values():
+        own = [n for n, target in enumerate(targets) if target == node]
+        try:
+            found = _piped(server, [commands[n] for n in own], [targets[n] for n in own], at_once=False)
+        except (redis.RedisError, RedisClusterException, OSError) as error:
+            found = [error] * len(own)
+        for n, answer in zip(own, found, strict=True):
+            answers[n] = answer
+    return answers
 
 
-def key_events(url: str, *, classes: str, patterns: Sequence[str]) -> socket:
-    """A connection on which the server tells of every key like these that it changes, from now on."""
-    told = key_event_classes(url)
+def _load(library: str) -> None:
+    """Everywhere: a node that slots move to, or that takes over, does not get it by itself."""
+    for node in cluster.primaries(client(settings.VALKEY_URL)):
+        with suppress(redis.ConnectionError, redis.TimeoutError):  # one that is not asked need not answer
+            client(settings.VALKEY_URL).execute_command("FUNCTION LOAD", "REPLACE", library, **node)
+
+
+def hash_fields(keys: Sequence[str], name: str) -> list[Any]:
+    """The field of each hash, from the primaries; what fails is an error among them."""
     with answering("boards"):
-        if not set(classes) <= set(told):
-            client(url).config_set("notify-keyspace-events", "".join(sorted({*told, *classes})))
-        connection: Any = redis.Redis.from_url(url, socket_connect_timeout=TIMEOUT).connection_pool.make_connection()
-        connection.connect()
-        names = [f"__keyspace@{connection.db}__:{pattern}" for pattern in patterns]
-        connection.send_command("PSUBSCRIBE", *names)
-        # taken from the library, which would hang up when it forgets the connection
-        own: socket = connection._sock  # noqa: SLF001
-        connection._sock = None  # noqa: SLF001
-        return own
+        server = client(settings.VALKEY_URL)
+        targets = [cluster.node_of(server, key) for key in keys]
+        return _piped(server, [("HGET", key, name) for key in keys], targets, at_once=False)
+
+
+def keys_like(pattern: str, *, beside: str) -> Iterator[str]:
+    """Names of keys in the same slot as `beside`, while they may change."""
+    with answering("boards"):
+        server = client(settings.VALKEY_URL)
+        for found in server.scan_iter(match=pattern, count=1000, **cluster.node_of(server, beside)):
+            yield found.decode()
+
+
+def servers(url: str) -> dict[str, redis.Redis]:
+    """Each that is written to, by name."""
+    with answering("boards"):
+        return cluster.servers(client(url))
 
 
 def publish(channel: str, message: str) -> None:

@@ -26,6 +26,7 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
         mode = Mode.objects.get(pk=mode_id)  # each time: its rules or its boards' generation may have changed
         at = now + timedelta(seconds=monotonic() - began)  # a ban made since we began holds
         outbox.answer(mode_id, shard)
+        shard %= mode.shards  # rung for by who knew more of them: whoever stamps moves what is theirs
         try:
             seq = stream_stamp(mode=mode, shard=shard, now=at)
         except Busy:
@@ -35,7 +36,10 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
                 raise
             continue  # another consumer has just stamped
         # a rebuild switches with the stream held: read after stamping, this is where the batch belongs
-        mode.refresh_from_db(fields=["generation"])
+        shards = mode.shards
+        mode.refresh_from_db(fields=["generation", "shards"])
+        if mode.shards != shards:
+            continue  # the switch has sent it, to where its players are now
         try:
             _sent(mode, shard, seq)
         except NotBuilt:
@@ -57,7 +61,7 @@ def _sent(mode: Mode, shard: int, seq: int) -> None:
 
 def streams_sweep(*, now: datetime) -> int:
     """Drains every stream that has something pending, or whose boards are behind or gone; how many."""
-    waiting = set(Outbox.objects.order_by().values_list("mode_id", "shard").distinct())
+    waiting = _pending()
     stamped = list(Stream.objects.filter(seq__gt=0).values_list("mode_id", "shard", "seq", "mode__generation"))
     for first in range(0, len(stamped), STREAMS_A_TRIP):
         some = stamped[first : first + STREAMS_A_TRIP]
@@ -70,3 +74,12 @@ def streams_sweep(*, now: datetime) -> int:
         except Exception:  # one stream that fails, for whatever reason, must not stop the others
             log.exception("stream_not_drained", mode=mode_id, shard=shard)
     return len(waiting)
+
+
+def _pending() -> set[outbox.Stream]:
+    """Streams with something to stamp. Rows of another number of shards may be anybody's: the first moves them."""
+    found: set[outbox.Stream] = set()
+    rows = Outbox.objects.order_by().values_list("mode_id", "shard", "shards", "mode__shards").distinct()
+    for mode_id, shard, split, shards in rows:
+        found |= {(mode_id, own) for own in ([shard] if split == shards else range(shards))}
+    return found

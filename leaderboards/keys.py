@@ -11,6 +11,7 @@ class Lock(IntEnum):
     DAY = 7301  # by score_attempts_enter(), with the day
     REBUILD = 7302  # with the mode, as the next
     DIMENSION_VALUES = 7303
+    RESPLIT = 7304
 
 
 def state(mode: int, shard: int, generation: int) -> str:

@@ -155,9 +155,7 @@ def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> 
 
     What is the same for all rows is no column of theirs.
     """
-    kinds = {name: _COLUMNS[name] for name in varying} or {"none": "int"}
-    arrays = sql.SQL(", ").join(sql.SQL(f"%({name})s::{kind}[]") for name, kind in kinds.items())
-    arrays = arrays if varying else sql.SQL("ARRAY[0]")
+    columns = {name: f"%({name})s::{_COLUMNS[name]}[]" for name in varying} or {"none": "ARRAY[0]"}
     values = {name: f"i.{name}" if name in varying else f"%({name})s::{kind}" for name, kind in _COLUMNS.items()}
     player, attempt = values["player_id"], values["attempt_id"]
     look = sql.SQL(
@@ -174,8 +172,8 @@ def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> 
         table=sql.Identifier(partitions.name(day)),
         columns=sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)),
         values=sql.SQL(", ").join(map(sql.SQL, values.values())),
-        arrays=arrays,
-        names=sql.SQL(", ").join(map(sql.Identifier, kinds)),
+        arrays=sql.SQL(", ").join(map(sql.SQL, columns.values())),
+        names=sql.SQL(", ").join(map(sql.Identifier, columns)),
         earlier=sql.Composed(earlier),
         unseen=sql.Composed(unseen),
     )

@@ -40,7 +40,7 @@ class Players(msgspec.Struct, array_like=True, frozen=True):
     players: list[int]
 
 
-_encode = msgspec.msgpack.Encoder().encode
+encode = msgspec.msgpack.Encoder().encode
 decode_scores = msgspec.msgpack.Decoder(Scores).decode
 decode_players = msgspec.msgpack.Decoder(Players).decode
 
@@ -55,7 +55,7 @@ def add_scores(mode: int, shards: int, rows: Iterable[ScoreRow], *, arrived: int
     for row in rows:
         by_shard.setdefault(shard_of(row.player, shards), []).append(row)
     return [
-        _add(mode, shard, Outbox.Kind.SCORES, Scores(VERSION, rows, arrived))
+        _add((mode, shard), shards, Outbox.Kind.SCORES, Scores(VERSION, rows, arrived))
         for shard, rows in sorted(by_shard.items())
     ]
 
@@ -67,17 +67,19 @@ def add_correction(
     by_shard: dict[int, list[int]] = {}
     for player in players:
         by_shard.setdefault(shard_of(player, shards), []).append(player)
-    return [_add(mode, shard, kind, Players(VERSION, found), tries) for shard, found in sorted(by_shard.items())]
+    return [
+        _add((mode, shard), shards, kind, Players(VERSION, found), tries) for shard, found in sorted(by_shard.items())
+    ]
 
 
-def _add(mode: int, shard: int, kind: Outbox.Kind, payload: Any, tries: int = 0) -> Stream:
+def _add(stream: Stream, shards: int, kind: Outbox.Kind, payload: Any, tries: int = 0) -> Stream:
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, tries, created_at)"
-            " VALUES (%s, %s, %s, %s, %s, clock_timestamp())",
-            [mode, shard, kind, _encode(payload), tries],
+            "INSERT INTO leaderboards_outbox (mode_id, shard, shards, kind, payload, tries, created_at)"
+            " VALUES (%s, %s, %s, %s, %s, %s, clock_timestamp())",
+            [*stream, shards, kind, encode(payload), tries],
         )
-    return mode, shard
+    return stream
 
 
 def ring(streams: Iterable[Stream]) -> None:

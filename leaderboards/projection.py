@@ -17,13 +17,14 @@ class Outbox(models.Model):
 
     mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
     shard = models.SmallIntegerField()
+    shards = models.SmallIntegerField(db_default=0)  # of how many; others than the mode's: leaderboards/resplit.py
     kind = models.SmallIntegerField(choices=Kind.choices)
     payload = models.BinaryField()  # msgpack, leaderboards/outbox.py
     tries = models.SmallIntegerField(default=0)  # how often the same was set aside before
     created_at = models.DateTimeField(default=now)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["mode", "shard", "id"])]
+        indexes: ClassVar = [models.Index(fields=["mode", "shards", "shard", "id"])]
 
     def __str__(self) -> str:
         return f"outbox {self.pk}"

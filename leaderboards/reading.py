@@ -1,6 +1,7 @@
 """Questions to one board whose answers belong together: of the same marks, over one shard or many."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from leaderboards.boards import store
@@ -12,7 +13,7 @@ T = TypeVar("T")
 EMPTY = Page(0, 0, None, [])
 Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 Question = tuple[object, ...]  # a function and its arguments
-_TRIES = 10
+_TRIES = 25
 
 
 class _Moved(Exception):
@@ -22,10 +23,14 @@ class _Moved(Exception):
 def steady(board: Board, act: Callable[["Reading"], T]) -> T:
     """Again when the boards changed in between, so that ranks and version are of one moment."""
     for _ in range(_TRIES):
+        reading = Reading(board)
         try:
-            return act(Reading(board))
+            found = act(reading)
+            reading.confirm()
         except _Moved:
+            board = replace(board, fresh=True)
             continue
+        return found
     raise BoardsUnavailable("The board changes faster than it can be read.", retry_after=1)
 
 
@@ -33,6 +38,14 @@ class Reading:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.answers: list[store.Answer] = []
+        self.questions = 0
+
+    def confirm(self) -> None:
+        """One question to several nodes may have been answered at several moments. A second, of the same marks, tells
+        that it was not, unless replicas answered, each as late as it likes.
+        """
+        if (self.questions == 1 or self.board.by_replicas) and not self.board.is_still(self.answers):
+            raise _Moved
 
     def ask(self, function: str, *args: object) -> list[store.Answer]:
         """Of each shard."""
@@ -45,6 +58,7 @@ class Reading:
             if self.answers and [one.mark for one in answers] != [one.mark for one in self.answers]:
                 raise _Moved
             self.answers = answers
+        self.questions += bool(questions)
         return found
 
     def counts(self, *questions: Question) -> list[list[int]]:

@@ -1,5 +1,7 @@
 """From stamps to boards: one function call a number, from the mark on."""
 
+from collections.abc import Iterator
+
 import structlog
 
 from leaderboards import effects
@@ -37,20 +39,27 @@ def _stamped(slot: Slot) -> int:
 
 
 def _send_after(mode: Mode, slot: Slot, mark: int) -> int:
-    stamps = Stamp.objects.filter(mode=mode, shard=slot.shard, seq__gt=mark).order_by("seq")
+    for seq, changes, at in stamped_after(mode=mode, shard=slot.shard, mark=mark):
+        mark = store.apply(slot, seq, changes, at=at, width=dense_width(mode.rules))
+    return mark
+
+
+def stamped_after(*, mode: Mode, shard: int, mark: int) -> Iterator[tuple[int, list[Change], int]]:
+    """Some hundred batches after a number, without a gap: number, what it changes, when it was made."""
+    stamps = Stamp.objects.filter(mode=mode, shard=shard, seq__gt=mark).order_by("seq")
     found = list(stamps.values_list("seq", "effect", "created_at")[:100])
     if not found:
         raise store.NotBuilt  # all that was to be sent is gone
     for seq, effect, made in found:
-        if seq != mark + 1:
+        mark += 1
+        if seq != mark:
             raise store.NotBuilt  # the boards are older than the oldest batch kept
         try:
             changes = [_placed(mode, change) for change in effects.decode(bytes(effect)).boards]
         except ValueError as error:  # msgspec's are
-            log.exception("stamp_unreadable", mode=mode.pk, shard=slot.shard, seq=seq)
+            log.exception("stamp_unreadable", mode=mode.pk, shard=shard, seq=seq)
             raise store.NotBuilt from error  # the standings have what it did
-        mark = store.apply(slot, seq, changes, at=micros(made), width=dense_width(mode.rules))
-    return mark
+        yield seq, changes, micros(made)
 
 
 def _placed(mode: Mode, change: BoardChange) -> Change:

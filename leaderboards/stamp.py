@@ -8,10 +8,11 @@ import structlog
 from django.db import InterfaceError, OperationalError, ProgrammingError, connection, transaction
 
 from config.metrics import BATCHES_SET_ASIDE
-from leaderboards import effects, standings
+from leaderboards import effects, outbox, standings
 from leaderboards.effects import Gathering
 from leaderboards.models import Mode, Outbox, SetAside
 from leaderboards.outbox import decode_players, decode_scores
+from leaderboards.resplit import BeingMoved, rows_resplit
 from leaderboards.standings import Pending
 
 log = structlog.get_logger(__name__)
@@ -20,7 +21,7 @@ _LONGEST_ERROR = 1000
 
 
 class Busy(Exception):
-    """Another consumer has the stream."""
+    """Another consumer has the stream, or something of it in hand."""
 
 
 # servers that are down and tables that are not there yet: the rows can do nothing for it, and wait
@@ -52,12 +53,27 @@ def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> int:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         # a correction counts attempts in the log: it must see those, and only those, that are stamped with it
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        seq = _lock(mode, shard)
-        rows = _take(mode, shard)
-        if not rows:
-            return seq
-        gatherings = tell(mode, shard, rows, now)
-        frozen = [effects.encode(effect) for told in gatherings for effect in told.effects(PLAYERS_A_BATCH)]
+        seq, shards = _lock(mode, shard)
+        moved = _rows_moved(mode, shards)
+        rows = _take(mode, shard, shards)
+        if rows:
+            gatherings = tell(mode, shard, rows, now)
+            seq = _freeze(mode, shard, seq, gatherings)
+    if moved:  # to any stream, and whoever came meanwhile was sent away
+        outbox.ring((mode.pk, other) for other in range(shards) if other != shard)
+    return seq
+
+
+def _rows_moved(mode: Mode, shards: int) -> bool:
+    try:
+        return rows_resplit(mode=mode.pk, shards=shards)
+    except BeingMoved:
+        raise Busy from None
+
+
+def _freeze(mode: Mode, shard: int, seq: int, gatherings: list[Gathering]) -> int:
+    frozen = [effects.encode(effect) for told in gatherings for effect in told.effects(PLAYERS_A_BATCH)]
+    with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO leaderboards_stamp (mode_id, shard, seq, effect, created_at)
@@ -72,25 +88,27 @@ def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> int:
     return seq
 
 
-def _lock(mode: Mode, shard: int) -> int:
+def _lock(mode: Mode, shard: int) -> tuple[int, int]:
+    """The last number, and how many shards the mode has while the stream is held."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT seq FROM leaderboards_stream WHERE mode_id = %s AND shard = %s FOR UPDATE SKIP LOCKED",
+            "SELECT s.seq, m.shards FROM leaderboards_stream s JOIN leaderboards_mode m ON m.id = s.mode_id"
+            " WHERE s.mode_id = %s AND s.shard = %s FOR UPDATE OF s SKIP LOCKED",
             [mode.pk, shard],
         )
         row = cursor.fetchone()
     if row is None:
         raise Busy
-    seq: int = row[0]
-    return seq
+    seq, shards = row
+    return seq, shards
 
 
-def _take(mode: Mode, shard: int) -> list[_Row]:
+def _take(mode: Mode, shard: int, shards: int) -> list[_Row]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND shard = %s"
+            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND shards = %s AND shard = %s"
             " RETURNING kind, payload, tries, created_at",
-            [mode.pk, shard],
+            [mode.pk, shards, shard],
         )
         return [_Row(*row) for row in cursor.fetchall()]
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
-from django.conf import settings
+from django.conf import settings as django_settings
+from pytest_django import Settings
 
 from config import recall, valkey
 from leaderboards.histograms import histograms
-from tests import live
+from tests import cluster, live
 from tests.client import ApiClient
 
 
@@ -26,11 +27,32 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _empty_valkey() -> Iterator[None]:
     """The worker's own four databases, not the server."""
+    own = django_settings
     yield
-    for url in {settings.VALKEY_URL, settings.BROKER_URL, settings.CHANNELS_URL, settings.CACHE_URL}:
+    for url in {own.VALKEY_URL, own.BROKER_URL, own.CHANNELS_URL, own.CACHE_URL}:
         valkey.client(url).flushdb()
     histograms.forget()
     recall.forget()  # what the database has rolled back must not be remembered either
+
+
+@pytest.fixture(scope="session")
+def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Cluster]:
+    with cluster.cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture
+def on_a_cluster(_cluster: cluster.Cluster, settings: Settings) -> Iterator[cluster.Cluster]:
+    """The boards are there; all else stays on the plain server."""
+    settings.VALKEY_URL = _cluster.url
+    yield _cluster
+    _cluster.empty()
+
+
+@pytest.fixture(params=["one server", "a cluster"])
+def wherever_boards_are(request: pytest.FixtureRequest) -> None:
+    if request.param == "a cluster":
+        request.getfixturevalue("on_a_cluster")
 
 
 @pytest.fixture

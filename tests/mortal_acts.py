@@ -43,6 +43,12 @@ def rebuild(mode: int) -> None:
     mode_rebuild(mode=Mode.objects.get(pk=mode), now=datetime.now(UTC))
 
 
+def reshard(mode: int) -> None:
+    """Two shards become three, and three two."""
+    found = Mode.objects.get(pk=mode)
+    mode_rebuild(mode=found, shards=5 - found.shards, now=datetime.now(UTC))
+
+
 def submit(mode: int, attempts: list[dict[str, Any]]) -> None:
     """Returns once all are acknowledged."""
     found = Mode.objects.select_related("game").get(pk=mode)

@@ -1,9 +1,14 @@
 """One board: where it lies, how its places are read, and what its readers ask for and get."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
+
+from config import valkey
+from config.errors import Unavailable
 from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.guard import guard
@@ -25,6 +30,7 @@ class Board:
     scope: str
     placing: Placing
     rules: ModeRules
+    fresh: bool = False  # for a reader who knows what should be there: replicas may not know it yet
 
     @property
     def slots(self) -> list[Slot]:
@@ -49,12 +55,26 @@ class Board:
 
     def read_each(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
         """For each question (a function and its arguments) what each shard answers, all in one trip."""
+        if self.by_replicas:
+            with suppress(Unavailable):  # whatever a replica cannot answer, its primary can
+                return self._read(questions, replicas=True)
         try:
             return self._read(questions)
         except store.NotBuilt:
             if not self._moved():
+                outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # who answers makes them again
                 raise
         return self._read(questions)
+
+    @property
+    def by_replicas(self) -> bool:
+        return settings.READ_REPLICAS and not self.fresh
+
+    def is_still(self, answers: Sequence[store.Answer]) -> bool:
+        """Whether no shard has been written to since: then there was a moment, between, that all are of."""
+        if len(answers) <= 1 or valkey.of_one_moment():
+            return True
+        return store.marks(self.slots) == [answer.mark for answer in answers]
 
     def _moved(self) -> bool:
         """Whether they have been replaced by boards that the mode at hand does not know of yet."""
@@ -63,16 +83,12 @@ class Board:
         was, (mode.generation, mode.shards) = (mode.generation, mode.shards), now
         return was != now
 
-    def _read(self, questions: Sequence[tuple[object, ...]]) -> list[list[store.Answer]]:
+    def _read(self, questions: Sequence[tuple[object, ...]], *, replicas: bool = False) -> list[list[store.Answer]]:
         slots = self.slots
         ours = guard.watch(slots)
-        try:
-            answers = store.read_each(questions, slots, self.window.id, self.scope)
-            if not ours():
-                raise store.NotBuilt("The board is being made again.", retry_after=2)  # noqa: TRY301 - as any other
-        except store.NotBuilt:
-            outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # whoever answers makes them again
-            raise
+        answers = store.read_each(questions, slots, self.window.id, self.scope, replicas=replicas)
+        if not ours():
+            raise store.NotBuilt("The board is being made again.", retry_after=2)
         return answers
 
     def entries(self, positions: Sequence[tuple[int, int]], ranks: Sequence[int]) -> list["Entry"]:

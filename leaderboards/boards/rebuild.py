@@ -51,11 +51,16 @@ def generation_fill(*, mode: Mode, generation: int, now: datetime, progress: Pro
 
 
 def _fill(mode: Mode, slot: Slot, seq: int, *, now: datetime, progress: Progress) -> None:
+    store.built(slot, slot_fill(mode=mode, slot=slot, now=now, progress=progress), seq, at=micros(now))
+
+
+def slot_fill(*, mode: Mode, slot: Slot, now: datetime, progress: Progress) -> str:
+    """With what the standings say; the token for more, and for `built`."""
     token = store.begin(slot)
     for changes in expected(mode, slot.shard, now):
         store.fill(slot, token, changes, width=dense_width(mode.rules))
         progress(sum(len(change.put) for change in changes))
-    store.built(slot, token, seq, at=micros(now))
+    return token
 
 
 def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None = None) -> Iterator[list[Change]]:

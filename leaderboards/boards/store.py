@@ -143,14 +143,19 @@ def boards(slot: Slot) -> set[tuple[str, str]]:
 
 def mark(slot: Slot) -> int | None:
     """None where there is none, or something else in its place."""
-    try:
+    return marks([slot])[0]
+
+
+def marks(slots: Sequence[Slot]) -> list[int | None]:
+    """Of each, in one trip to each server."""
+    return [_mark(found) for found in valkey.hash_fields([slot.own_keys[0] for slot in slots], "mark")]
+
+
+def _mark(found: Any) -> int | None:
+    if isinstance(found, Exception) and "WRONGTYPE" not in str(found):
         with valkey.answering("boards"):
-            found = valkey.client(settings.VALKEY_URL).hget(slot.own_keys[0], "mark")
-        return None if found is None else int(found)
-    except (valkey.ValkeyRefused, ValueError) as error:
-        if "WRONGTYPE" not in getattr(error, "said", "WRONGTYPE"):
-            raise
-        return None
+            raise found
+    return int(found) if isinstance(found, bytes) and found.isdigit() else None
 
 
 def sound(slots: Sequence[Slot]) -> list[int | None]:
@@ -161,18 +166,20 @@ def sound(slots: Sequence[Slot]) -> list[int | None]:
 
 
 def read(function: str, slots: Sequence[Slot], window: str, scope: str, *args: object) -> list[Answer]:
-    """The same question to each shard, in one trip."""
+    """The same question to each shard, in one trip to each server."""
     return read_each([(function, *args)], slots, window, scope)[0]
 
 
 def read_each(
-    questions: Sequence[tuple[object, ...]], slots: Sequence[Slot], window: str, scope: str
+    questions: Sequence[tuple[object, ...]], slots: Sequence[Slot], window: str, scope: str, *, replicas: bool = False
 ) -> list[list[Answer]]:
-    """Questions (a function and its arguments) to the same board of each shard, in one trip."""
+    """Questions (a function and its arguments) to the same board of each shard, in one trip to each server; the answers
+    are of one moment where those are one.
+    """
     names = [slot.board_keys(window, scope) for slot in slots]
     asked = [(f"rung_3_{question[0]}", own, question[1:]) for question in questions for own in names]
     with _ours():
-        answers = _checked(valkey.ask(_loaded(), asked))
+        answers = _checked(valkey.ask(_loaded(), asked, replicas=replicas))
     found = [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
     return [found[first : first + len(names)] for first in range(0, len(found), len(names))]
 
@@ -186,10 +193,7 @@ def clear(slot: Slot) -> None:
 
 def _found(slot: Slot) -> Iterator[str]:
     """The names of all keys of a generation."""
-    pattern = keys.every(slot.mode, slot.shard, slot.generation)
-    with valkey.answering("boards"):
-        for found in valkey.client(settings.VALKEY_URL).scan_iter(match=pattern, count=1000):
-            yield found.decode()
+    return valkey.keys_like(keys.every(slot.mode, slot.shard, slot.generation), beside=slot.own_keys[0])
 
 
 def _packed(slot: Slot, changes: Sequence[Change]) -> tuple[list[str]]:

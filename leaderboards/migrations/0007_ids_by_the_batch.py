@@ -7,5 +7,5 @@ BACKWARDS = "ALTER SEQUENCE score_attempts_id_seq INCREMENT BY 1 CACHE 100"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("leaderboards", "0005_set_aside")]
+    dependencies = [("leaderboards", "0006_rows_know_their_shards")]
     operations = [migrations.RunSQL(FORWARDS, BACKWARDS)]

@@ -24,7 +24,21 @@ def stamps_purge(*, now: datetime) -> int:
         old = Stamp.objects.filter(mode_id=mode_id, shard=shard, seq__lte=mark, created_at__lt=now - STAMPS_KEPT)
         while last := list(old.order_by("seq").values_list("seq", flat=True)[:_MOST]):
             purged += old.filter(seq__lte=last[-1]).delete()[0]
-    return purged
+    return purged + _purge_streamless(now)
+
+
+def _purge_streamless(now: datetime) -> int:
+    """Those of shards that a mode had more of."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM leaderboards_stamp p USING leaderboards_mode m
+            WHERE m.id = p.mode_id AND p.shard >= m.shards AND p.created_at < %s
+            """,
+            [now - STAMPS_KEPT],
+        )
+        rows: int = cursor.rowcount
+    return rows
 
 
 def standings_purge(*, now: datetime) -> int:

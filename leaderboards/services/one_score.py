@@ -17,7 +17,7 @@ from leaderboards.boards.board import Board, Entry, Page
 from leaderboards.boards.store import Slot
 from leaderboards.estimates import Moved
 from leaderboards.log import State
-from leaderboards.models import Outbox, Stream
+from leaderboards.models import Mode, Outbox, Stream
 from leaderboards.outbox import shard_of
 from leaderboards.services.scores import Item, Outcome, scores_submit
 from leaderboards.services.set_aside import has_set_aside
@@ -62,6 +62,7 @@ class Asked(NamedTuple):
 
 def score_submit(*, asked: Asked, wait: float) -> Told:
     """Durable when this returns; also shown by the boards where waiting was long enough."""
+    asked = asked._replace(board=replace(asked.board, fresh=wait > 0))
     (told,) = scores_tell(game=asked.game, asked=[asked], ranked=wait > 0)
     if isinstance(told, DomainError):
         raise told
@@ -165,7 +166,7 @@ def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
     except Unavailable:
         return None
     while True:
-        board.mode.refresh_from_db(fields=["generation"])
+        board.mode.refresh_from_db(fields=["generation", "shards"])
         seen = _Look(board, ranked=True, players=[outcome.player]).seen(outcome.player)
         if seen or time.monotonic() + _POLL > deadline:
             return seen
@@ -174,17 +175,37 @@ def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
 
 def _shown(outcome: Outcome, deadline: float) -> bool:
     """Whether all that its stream had when it was logged is on the boards before then."""
-    mode, shard = outcome.mode, shard_of(outcome.player, outcome.mode.shards)
-    pending = Outbox.objects.filter(mode=mode, shard=shard)
-    last = pending.aggregate(last=Max("pk"))["last"]
-    seq: int | None = None
+    mode, waited = outcome.mode.pk, None
     while True:
-        if seq is None and not (last and pending.filter(pk__lte=last).exists()):
-            seq = Stream.objects.values_list("seq", flat=True).get(mode=mode, shard=shard)
-        if seq is not None:
-            generation = type(mode).objects.values_list("generation", flat=True).get(pk=mode.pk)
-            if (store.mark(Slot(mode.pk, shard, generation)) or 0) >= seq:
-                return not has_set_aside(mode=mode.pk, shard=shard, player=outcome.player)
+        shards, generation = Mode.objects.values_list("shards", "generation").get(pk=mode)
+        if waited is None or waited.shards != shards:  # spread anew meanwhile: its row may be another by now
+            waited = _Waited(mode, shards, shard_of(outcome.player, shards))
+        seq = waited.stamped()
+        if seq is not None and (store.mark(Slot(mode, waited.shard, generation)) or 0) >= seq:
+            return not has_set_aside(mode=mode, player=outcome.player)
         if time.monotonic() + _POLL > deadline:
             return False
         time.sleep(_POLL)
+
+
+@dataclass(slots=True)
+class _Waited:
+    """For what a stream has pending now to be stamped."""
+
+    mode: int
+    shards: int
+    shard: int
+    last: int | None = None  # pending row
+    seq: int | None = None
+
+    def stamped(self) -> int | None:
+        """The number that shows all of it, once it has one."""
+        pending = Outbox.objects.filter(mode=self.mode)
+        if self.last is None:
+            if pending.exclude(shards=self.shards).exists():
+                return None  # on their way to their streams, this one perhaps
+            self.last = pending.filter(shards=self.shards, shard=self.shard).aggregate(last=Max("pk"))["last"] or 0
+        own = pending.filter(shards=self.shards, shard=self.shard, pk__lte=self.last)
+        if self.seq is None and not (self.last and own.exists()):
+            self.seq = Stream.objects.filter(mode=self.mode, shard=self.shard).values_list("seq", flat=True).first()
+        return self.seq

@@ -15,6 +15,7 @@ from leaderboards.errors import BoardsUnavailable
 from leaderboards.keys import Lock
 from leaderboards.models import Mode, Stream
 from leaderboards.send import slot_send
+from leaderboards.services.resharding import mode_reshard
 
 log = structlog.get_logger(__name__)
 _TRIES = 5
@@ -25,29 +26,40 @@ class RebuildUnderWay(BoardsUnavailable):
     """Another makes the same boards."""
 
 
-def mode_rebuild(*, mode: Mode, now: datetime, progress: Progress = silent) -> int:
-    """The generation that the mode shows from now on. The one before stays for readers on their way: `mode_tidy`."""
+def mode_rebuild(*, mode: Mode, now: datetime, shards: int | None = None, progress: Progress = silent) -> int:
+    """The generation that the mode shows from now on. The one before stays for readers on their way: `mode_tidy`.
+
+    `shards`: over how many from now on, where that is another number. Dense ranks do not add up over several.
+    """
     with _alone(mode):
         for _ in range(_TRIES):
             mode.refresh_from_db()
-            generation = mode.generation + 1
+            wanted = 1 if mode.ranking == "dense" else shards or mode.shards
             try:
-                generation_fill(mode=mode, generation=generation, now=now, progress=progress)
-                _catch_up(mode, generation)
-                _switch(mode, generation)
+                if wanted != mode.shards:
+                    mode_reshard(mode=mode, shards=wanted, now=now, progress=progress)
+                else:
+                    _next_generation(mode, now, progress)
             except NotBuilt:
                 log.warning("rebuild_starts_over", mode=mode.pk, why="boards or batches were lost")
                 continue
+            mode.refresh_from_db(fields=["generation", "shards"])
             outbox.ring((mode.pk, shard) for shard in range(mode.shards))  # who found a stream held went away
-            mode.generation = generation
-            return generation
+            return mode.generation
     raise BoardsUnavailable(f"The boards of {mode} were lost {_TRIES} times while they were made.", retry_after=60)
 
 
-def mode_tidy(*, mode: Mode) -> None:
-    """Removes the generation before the mode's own."""
-    for shard in range(mode.shards):
+def mode_tidy(*, mode: Mode, shards: int | None = None) -> None:
+    """Removes the generation before the mode's own, which may have had another number of shards."""
+    for shard in range(shards or mode.shards):
         store.clear(Slot(mode.pk, shard, mode.generation - 1))
+
+
+def _next_generation(mode: Mode, now: datetime, progress: Progress) -> None:
+    generation = mode.generation + 1
+    generation_fill(mode=mode, generation=generation, now=now, progress=progress)
+    _catch_up(mode, generation)
+    _switch(mode, generation)
 
 
 def _catch_up(mode: Mode, generation: int) -> None:

@@ -89,8 +89,10 @@ def _differs(findings: Findings, mode: Mode, shard: int, now: datetime) -> bool:
 def _held(mode: Mode, shard: int, compare: Callable[[Slot], Counter[str]]) -> Counter[str]:
     """What differs while nothing moves: the stream is held, and all that was stamped is sent first."""
     with transaction.atomic(durable=True):
-        stream = Stream.objects.select_for_update().get(mode=mode, shard=shard)
-        mode.refresh_from_db(fields=["generation"])
+        stream = Stream.objects.select_for_update().filter(mode=mode, shard=shard).first()
+        mode.refresh_from_db(fields=["generation", "shards"])
+        if stream is None:
+            return Counter()  # spread over fewer shards meanwhile
         slot = Slot(mode.pk, shard, mode.generation)
         try:
             slot_send(mode=mode, slot=slot, upto=stream.seq)
@@ -140,7 +142,8 @@ def _sample_differs(findings: Findings, mode: Mode, shard: int, low: int, now: d
     def compare(slot: Slot) -> Counter[str]:
         return _compared_some(findings, mode, slot, low, now)
 
-    slot = Slot(mode.pk, shard, Mode.objects.values_list("generation", flat=True).get(pk=mode.pk))
+    mode.refresh_from_db(fields=["generation", "shards"])
+    slot = Slot(mode.pk, shard, mode.generation)
     try:
         found = compare(slot)
     except NotBuilt:
@@ -180,6 +183,6 @@ def _note(findings: Findings, mode: Mode, shard: int, found: Counter[str]) -> bo
 
 
 def _repair(findings: Findings, mode: Mode, shard: int, now: datetime) -> None:
-    mode.refresh_from_db(fields=["generation"])
+    mode.refresh_from_db(fields=["generation", "shards"])
     if shard_rebuild(mode=mode, shard=shard, now=now) is not None:
         findings.repaired.append(f"{mode} shard {shard}")

@@ -36,12 +36,12 @@ def batch_retry(*, batch: SetAside) -> None:
         players = _players(found)
         kind = Outbox.Kind.PLACED if found.kind == Outbox.Kind.PLACED else Outbox.Kind.RETOLD
         each = -(-len(players) // _PARTS) or 1
+        streams: set[outbox.Stream] = set()
         for first in range(0, len(players), each):
             part = players[first : first + each]
-            outbox.add_correction(found.mode_id, found.mode.shards, kind, part, tries=found.tries)
+            streams |= set(outbox.add_correction(found.mode_id, found.mode.shards, kind, part, tries=found.tries))
         found.delete()
-        stream = found.mode_id, found.shard
-        transaction.on_commit(lambda: outbox.ring([stream]))
+        transaction.on_commit(lambda: outbox.ring(sorted(streams)))
 
 
 def retry_due_at(batch: SetAside) -> datetime | None:
@@ -64,9 +64,9 @@ def batches_retry_due(*, now: datetime) -> int:
     return retried
 
 
-def has_set_aside(*, mode: int, shard: int, player: int) -> bool:
+def has_set_aside(*, mode: int, player: int) -> bool:
     """Whether something of the player is missing from the boards."""
-    for batch in SetAside.objects.filter(mode_id=mode, shard=shard).select_related("mode"):
+    for batch in SetAside.objects.filter(mode_id=mode).select_related("mode"):
         with contextlib.suppress(BatchUnreadable):
             if player in _players(batch):
                 return True

@@ -116,3 +116,24 @@ def test_databases_of_one_server_are_counted_on_from_the_one_given() -> None:
     for wrong in ("x", "²"):
         with pytest.raises(ConfigurationError, match=r"^VALKEY_URL must end in the number of a database, not "):
             env.valkey_database(f"redis://h:1/{wrong}", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "understood", "meant"),
+    [
+        ("valkey+cluster://a:1,b:2", "redis+cluster://a:1,b:2", ((("a", 1), ("b", 2)), "", "", False)),
+        ("redis+cluster://a", "redis+cluster://a", ((("a", 6379),), "", "", False)),
+        ("valkeys+cluster://u:p%40s@a:1,/", "rediss+cluster://u:p%40s@a:1,/", ((("a", 1),), "u", "p@s", True)),
+    ],
+)
+def test_a_cluster_is_named_by_some_of_its_hosts(given: str, understood: str, meant: tuple[object, ...]) -> None:
+    assert env.boards(given, name="VALKEY_URL") == understood
+    assert env.cluster(understood) == env.Cluster(*meant)  # type: ignore[arg-type]
+    assert env.cluster("redis://h:1/2") is None
+
+
+@pytest.mark.parametrize("url", ["valkey+cluster://", "valkey+cluster://hunter2@", "valkey+cluster://a:1/3,b"])
+def test_a_cluster_without_a_host_is_refused(url: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^VALKEY_URL must name a cluster as valkey\+cluster://") as refused:
+        env.boards(url, name="VALKEY_URL")
+    assert "hunter" not in str(refused.value)

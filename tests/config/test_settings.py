@@ -78,6 +78,10 @@ def test_production_refuses_to_start_in_one_sentence(
         (PRODUCTION | {"BROKER_URL": "valkey+cluster://a:1,b:2"}, "BROKER_URL must begin with valkey://"),
         (PRODUCTION | {"CHANNELS_URL": "valkey+cluster://a:1,b:2"}, "CHANNELS_URL must begin with valkey://"),
         (PRODUCTION | {"CACHE_URL": "valkey+cluster://a:1,b:2"}, "CACHE_URL must begin with valkey://"),
+        (
+            PRODUCTION | {"VALKEY_URL": "valkey+cluster://a:1,b:2", "BROKER_URL": "valkey://a:1"},
+            "VALKEY_URL names a cluster, so CHANNELS_URL must be set, and name one plain server.",
+        ),
         (PRODUCTION | {"DATABASE_URL": ""}, "There is no database: start `make up`, or set DATABASE_URL."),
         (PRODUCTION | {"VALKEY_URL": ""}, "There is no Valkey: start `make up`, or set VALKEY_URL."),
         ({"RUNG_ENV": "development"}, "There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY."),
@@ -115,6 +119,15 @@ def test_each_store_has_a_database_of_its_own_on_the_one_server_that_is_named(
         f"{at}/6",
         f"{at}/7",
     ]
+
+
+def test_boards_may_be_on_a_cluster_and_all_else_on_plain_servers(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    others = {f"{name}_URL": f"valkey://plain/{n}" for n, name in enumerate(("BROKER", "CHANNELS", "CACHE"))}
+    shown = settings_with(**(SERVERS | PRODUCTION | others | {"VALKEY_URL": "valkey+cluster://:p@a:1,b:2"}))
+    assert shown["VALKEY_URL"] == "redis+cluster://:p@a:1,b:2"
+    assert [shown[name] for name in others] == ["redis://plain/0", "redis://plain/1", "redis://plain/2"]
 
 
 def test_a_store_that_is_named_is_used(settings_with: Callable[..., dict[str, Any]]) -> None:

@@ -23,19 +23,20 @@ from tests.leaderboards.test_spine import submit
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("wherever_boards_are"),
     pytest.mark.xdist_group("guard"),  # one of them makes the server deaf for a moment, for all
 ]
 START = datetime.now(UTC) - timedelta(minutes=1)
 
 
 @pytest.fixture
-def guard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
+def guard(wherever_boards_are: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Guard]:
     """One that listens without a thread of its own: what it knows, a reader has heard."""
     own = Guard()
-    own._events._line = own._events._open()  # noqa: SLF001
+    own._events.open()  # noqa: SLF001
     monkeypatch.setattr("leaderboards.boards.board.guard", own)
     yield own
-    own._events._line.socket.close()  # noqa: SLF001
+    own._events.close()  # noqa: SLF001
 
 
 @pytest.fixture(params=["unique", "dense"])
@@ -142,9 +143,21 @@ def test_our_own_changes_are_trusted(solo: Mode, guard: Guard) -> None:
     assert guard._raised == 0  # noqa: SLF001
 
 
-def test_doctor_says_when_the_server_does_not_tell(guard: Guard) -> None:
+def test_a_server_that_is_away_does_not_keep_the_others_from_being_heard(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = valkey.servers(settings.VALKEY_URL)
+    away = {f"away {n}": valkey.client(f"redis://127.0.0.1:{n}/0") for n in (1, 2, 3)}
+    monkeypatch.setattr(valkey, "servers", lambda _: away | there)
+    guard._events.close()  # noqa: SLF001
+    with pytest.raises(valkey.ValkeyUnavailable):
+        guard._events.open()  # noqa: SLF001
+    assert guard._events._lines.keys() == there.keys()  # noqa: SLF001
+
+
+def test_doctor_says_when_a_server_does_not_tell(guard: Guard) -> None:
     assert key_events.heard_check()
-    server = valkey.client(settings.VALKEY_URL)
+    server: Any = list(valkey.servers(settings.VALKEY_URL).values())[-1]
     told = server.config_get("notify-keyspace-events")["notify-keyspace-events"]
     server.config_set("notify-keyspace-events", "")
     try:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -36,6 +37,7 @@ from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Ban, Player
 from players.services import player_edit
+from tests.cluster import Cluster
 from tests.factories import make_game, make_mode, make_player, record_of
 from tests.leaderboards.board_model import Attempt, ranked
 
@@ -83,6 +85,7 @@ class Spine(RuleBasedStateMachine):
         created = self.start - timedelta(days=60)
         Mode.objects.filter(pk=mode.pk).update(shards=1 if self.ranking == "dense" else shards, created_at=created)
         self.mode = Mode.objects.select_related("game").get(pk=mode.pk)
+        self.remembered = copy(self.mode)  # by those who write, who may have read it a while ago
         self.players = [make_player(game).pk for _ in range(PLAYERS)]
         self.names = dict(Player.objects.filter(game=game).values_list("pk", "player_id"))
         self.region = dict.fromkeys(self.players, "")
@@ -91,6 +94,7 @@ class Spine(RuleBasedStateMachine):
         self.copy: dict[bytes, bytes] = {}
         self.slow: tuple[Any, UUID, Attempt] | None = None
         self.submit(first[1:])
+        self.remembered.refresh_from_db()
         self.drain_one(0)
         self.submit(first[:1])
 
@@ -131,7 +135,7 @@ class Spine(RuleBasedStateMachine):
             (one.id,) = log.append([row], arrived=log.enter()).values()
             at = int(one.at.timestamp()) * 1_000_000
             pending = ScoreRow(one.player, score, at, one.id, every, levels)
-            outbox.add_scores(self.mode.pk, self.mode.shards, [pending], arrived=0)
+            outbox.add_scores(self.mode.pk, self.remembered.shards, [pending], arrived=0)
         finally:
             connections["default"] = own
 
@@ -172,7 +176,7 @@ class Spine(RuleBasedStateMachine):
     def take_back_or_give_back(self, number: int) -> None:
         attempt_id, one = self._pick(number)
         change = attempt_take_back if one.counts else attempt_restore
-        change(mode=self.mode, player=one.player, attempt_id=attempt_id)
+        change(mode=self.remembered, player=one.player, attempt_id=attempt_id)
         one.counts = not one.counts
 
     # what workers and servers do
@@ -242,6 +246,15 @@ class Spine(RuleBasedStateMachine):
     def make_the_next_generation(self) -> None:
         mode_rebuild(mode=self.mode, now=datetime.now(UTC))
 
+    @precondition(lambda self: self.ranking != "dense")
+    @rule(shards=st.sampled_from([1, 3, 4]), heard=st.booleans())
+    def spread_over_other_shards(self, shards: int, heard: bool) -> None:
+        """Whether or not those who write have heard of it."""
+        mode_rebuild(mode=self.mode, shards=shards, now=datetime.now(UTC))
+        assert self.mode.shards == shards
+        if heard:
+            self.remembered = copy(self.mode)
+
     @rule(offset=st.integers(0, PLAYERS), limit=st.integers(1, PLAYERS))
     def come_to_rest(self, offset: int, limit: int) -> None:
         now = datetime.now(UTC)
@@ -300,7 +313,7 @@ class Spine(RuleBasedStateMachine):
     def _send(self, attempts: dict[UUID, Attempt]) -> list[Any]:
         items = [
             Item(
-                self.mode,
+                self.remembered,
                 Submission(
                     player_id=self.names[one.player],
                     score=one.score,
@@ -320,12 +333,9 @@ class Spine(RuleBasedStateMachine):
         return valkey.client(django_settings.VALKEY_URL)
 
 
-@pytest.mark.parametrize("aggregation", ["best", "sum", "latest"])
-@pytest.mark.parametrize("ranking", ["unique", "competition", "dense"])
-def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
-    machine = type("Spine", (Spine,), {"aggregation": aggregation, "ranking": ranking})
+def _walk(machine: type[Spine], *, examples: int, **rules: str) -> None:
     few = settings(
-        max_examples=25,
+        max_examples=examples,
         stateful_step_count=30,
         phases=[Phase.generate],  # a failure is told as it was found: shrinking takes minutes here
         derandomize="RUNG_RANDOM" not in os.environ,  # the same walks every time; RUNG_RANDOM=1 takes new ones
@@ -333,4 +343,15 @@ def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(machine, settings=few)
+    run_state_machine_as_test(type("Spine", (machine,), rules), settings=few)
+
+
+@pytest.mark.parametrize("aggregation", ["best", "sum", "latest"])
+@pytest.mark.parametrize("ranking", ["unique", "competition", "dense"])
+def test_boards_at_rest_equal_the_model(aggregation: str, ranking: str) -> None:
+    _walk(Spine, examples=25, aggregation=aggregation, ranking=ranking)
+
+
+@pytest.mark.parametrize(("aggregation", "ranking"), [("best", "unique"), ("sum", "competition"), ("latest", "dense")])
+def test_so_they_do_on_a_cluster(on_a_cluster: Cluster, aggregation: str, ranking: str) -> None:
+    _walk(Spine, examples=4, aggregation=aggregation, ranking=ranking)

@@ -26,10 +26,11 @@ from tests.mortal import Moment, Mortal, Seen, mortal
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
 THOROUGH = "RUNG_RANDOM" in os.environ
 SEED = secrets.token_hex(4) if THOROUGH else "the same every time"
-STAMP = ("stamp", "folding", "standings", "placements", "effects")
+STAMP = ("stamp", "resplit", "folding", "standings", "placements", "effects")
 SEND = ("send", "outbox", "boards/store", "boards/rebuild")
 DRAIN = [f"leaderboards/{name}.py" for name in ("drain", *STAMP, *SEND)]
 REBUILD = [*DRAIN, "leaderboards/services/rebuilding.py"]
+RESHARD = [*REBUILD, "leaderboards/services/resharding.py"]
 SUBMIT = [f"leaderboards/{name}.py" for name in ("services/scores", "commit", "log", "outbox")]
 
 
@@ -125,6 +126,14 @@ def test_a_rebuild_that_dies_at_any_line_leaves_boards_that_are_right(victim: Mo
     Act("rebuild", REBUILD).dies_at_each(victim, Summed(shards=2, seed=SEED), share=0.4)
 
 
+def test_a_drainer_that_dies_with_rows_of_other_shards_loses_nothing(victim: Mortal) -> None:
+    Act("drain", DRAIN, Summed.misplace).dies_at_each(victim, Summed(shards=2, seed=SEED), share=0.2)
+
+
+def test_a_move_to_other_shards_that_dies_at_any_line_leaves_boards_that_are_right(victim: Mortal) -> None:
+    Act("reshard", RESHARD).dies_at_each(victim, Summed(shards=2, seed=SEED), share=0.12)
+
+
 def test_a_submission_that_dies_at_any_line_and_is_sent_again_counts_once(victim: Mortal) -> None:
     world = Summed(shards=2, seed=SEED)
     numbers = count()
@@ -155,9 +164,11 @@ def test_a_submission_that_dies_at_any_line_and_is_sent_again_counts_once(victim
     [
         (Act("drain", DRAIN), 1, 1),
         (Act("drain", DRAIN, Summed.lose_everything), 1, 0.1),
+        (Act("drain", DRAIN, Summed.misplace), 2, 0.06),
         (Act("rebuild", REBUILD), 2, 0.1),
+        (Act("reshard", RESHARD), 2, 0.04),
     ],
-    ids=["draining", "making lost boards again", "rebuilding"],
+    ids=["draining", "making lost boards again", "moving rows", "rebuilding", "resharding"],
 )
 def test_whoever_stands_still_at_any_line_while_others_act_does_no_harm(
     victim: Mortal, act: Act, shards: int, share: float

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
@@ -32,6 +33,7 @@ class Command(BaseCommand):
         found = Mode.objects.select_related("game").filter(**{name: value for name, value in asked.items() if value})
         if not found and (options["game"] or options["mode"]):
             raise CommandError("There is no such mode.")
+        found.filter(first_score_at__isnull=True).exclude(ranking="dense").update(shards=settings.SHARDS)
         for mode in found.filter(first_score_at__isnull=False):
             if options["from_log"]:
                 told = standings_retell(mode=mode)
@@ -43,13 +45,15 @@ class Command(BaseCommand):
 
     def _rebuild(self, mode: Mode) -> None:
         bar = Bar(self, f"{mode.game.slug}/{mode.slug}", Standing.objects.filter(mode=mode).count())
+        shards = mode.shards
         try:
-            generation = mode_rebuild(mode=mode, now=timezone.now(), progress=bar.add)
+            generation = mode_rebuild(mode=mode, now=timezone.now(), shards=settings.SHARDS, progress=bar.add)
         except DomainError as error:
             raise CommandError(error.detail) from None
         time.sleep(GRACE)
-        mode_tidy(mode=mode)
-        self.stdout.write(f"{bar.title}: {bar.done:,} entries, generation {generation}.")
+        mode_tidy(mode=mode, shards=shards)
+        over = f", over {mode.shards} instead of {shards} shards" if mode.shards != shards else ""
+        self.stdout.write(f"{bar.title}: {bar.done:,} entries, generation {generation}{over}.")
 
 
 class Bar:
