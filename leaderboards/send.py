@@ -67,5 +67,5 @@ def _placed(mode: Mode, change: BoardChange) -> Change:
     window = window_by_id(change.window, timezone_named(mode.timezone))
     encoding = placing(mode.rules, window, epoch=mode.epoch)
     expires = expires_at(window)
-    put = list(zip(map(encoding.place, change.scores, change.ats), change.players, strict=True))
+    put = list(zip(encoding.places(change.scores, change.ats), change.players, strict=True))
     return Change(change.window, change.scope, int(expires.timestamp()) if expires else 0, put, change.drop)

@@ -1,8 +1,9 @@
 """Boards again from the standings, while scores keep arriving in the log."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import groupby
+from operator import itemgetter
 
 from django.db import connection, transaction
 
@@ -16,6 +17,7 @@ from leaderboards.rules.placing import dense_width, placing
 from leaderboards.rules.windows import timezone_named, window_by_id
 
 ENTRIES_A_CALL = 5000
+_Column = Sequence[int]
 Progress = Callable[[int], object]  # told how many entries were written
 
 
@@ -71,10 +73,9 @@ def expected(mode: Mode, shard: int, now: datetime, *, players: list[int] | None
         if expires is not None and expires <= now:
             continue
         encoding = placing(mode.rules, window, epoch=mode.epoch)
-        for scope, rows in _entries(mode, shard, window_id, players):
-            put = ((encoding.place(score, at), player) for player, score, at in rows)
-            while chunk := list(islice(put, ENTRIES_A_CALL)):
-                yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, chunk, [])]
+        for scope, who, scores, ats in _entries(mode, shard, window_id, players):
+            put = list(zip(encoding.places(scores, ats), who, strict=True))
+            yield [Change(window_id, scope, int(expires.timestamp()) if expires else 0, put, [])]
 
 
 def _windows(mode: Mode, players: list[int] | None) -> list[str]:
@@ -86,22 +87,27 @@ def _windows(mode: Mode, players: list[int] | None) -> list[str]:
 
 def _entries(
     mode: Mode, shard: int, window: str, players: list[int] | None
-) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
+) -> Iterator[tuple[str, _Column, _Column, _Column]]:
+    """Scope, players, scores and times, some thousands of one scope at a time, as the server finds them."""
     own = [name for name in PLAYERS_OWN if name in mode.dimensions]
-    scopes = ["CASE WHEN s.scope = '' THEN 'global' ELSE s.scope END"]
-    scopes += [f"CASE WHEN s.scope = '' AND p.{name} <> '' THEN '{name}:' || p.{name} END" for name in own]
-    with connection.cursor() as cursor:
+    named = ["CASE WHEN s.scope = '' THEN 'global' ELSE s.scope END"]
+    named += [f"CASE WHEN s.scope = '' AND p.{name} <> '' THEN '{name}:' || p.{name} END" for name in own]
+    with connection.chunked_cursor() as cursor:
         cursor.execute(
             f"""
             SELECT b.scope, s.player_id, s.score, (extract(epoch FROM s.achieved_at) * 1000000)::bigint
             FROM leaderboards_standing s
             JOIN leaderboards_placement p ON p.mode_id = s.mode_id AND p.player_id = s.player_id AND p.listed
-            CROSS JOIN LATERAL unnest(ARRAY[{", ".join(scopes)}]) AS b (scope)
+            CROSS JOIN LATERAL unnest(ARRAY[{", ".join(named)}]) AS b (scope)
             WHERE s.mode_id = %s AND s."window" = %s AND s.player_id %% %s = %s AND b.scope IS NOT NULL
             {"" if players is None else "AND s.player_id = ANY(%s)"}
             ORDER BY b.scope, s.score, s.player_id
             """,  # noqa: S608 - the names are ours
             [mode.pk, window, mode.shards, shard, *([] if players is None else [players])],
         )
-        for scope, rows in groupby(cursor, key=lambda row: str(row[0])):
-            yield scope, (row[1:] for row in rows)
+        while some := cursor.fetchmany(ENTRIES_A_CALL):
+            one_scope = some[0][0] == some[-1][0]  # as most have: they come scope by scope
+            parts = [some] if one_scope else [list(rows) for _, rows in groupby(some, key=itemgetter(0))]
+            for rows in parts:
+                scopes, who, scores, ats = zip(*rows, strict=True)
+                yield scopes[0], who, scores, ats

@@ -4,6 +4,7 @@ place = key · 2^k + tie. The key is the score, turned so that more is better; t
 began, turned so that who should win has more. A place is a whole number within ±2^53: a sorted set keeps it exactly.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,6 +29,20 @@ class Placing:
         """`at`: microseconds since 1970."""
         key = self.key(score)
         return (key << self.bits) + self._tie(at) if self.bits else key
+
+    def places(self, scores: Iterable[int], ats: Iterable[int]) -> list[int]:
+        """The same for many: what is the same for all is worked out once."""
+        limit, base, sign, bits = encoding.MAX_RAW >> self.bits, self.base, self.sign, self.bits
+        if self.starts_at is None:
+            return [min(max((score - base) * sign, -limit), limit) for score in scores]
+        begins, step, most = micros(self.starts_at), self.step_us, self._most
+        first, turn = (most, -1) if self.earliest_wins else (0, 1)
+        return [
+            (min(max((score - base) * sign, -limit), limit - 1) << bits)
+            + first
+            + turn * min(max((at - begins) // step, 0), most)
+            for score, at in zip(scores, ats, strict=True)
+        ]
 
     def score(self, place: int) -> int:
         return (place >> self.bits) * self.sign + self.base

@@ -137,3 +137,12 @@ def test_the_widest_range_leaves_no_bit_and_loses_no_score(tie_break: TieBreak) 
     for score in (-MAX_RAW, -MAX_RAW + 1, 0, MAX_RAW - 1, MAX_RAW):
         place = encoding.place(score, micros(EPOCH))
         assert encoding.score(int(float(place))) == score
+
+
+@given(boards(), st.data())
+def test_many_are_placed_as_each_would_be(board: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    _, _, encoding, _ = board
+    scores, ats = data.draw(st.lists(RAW, max_size=5)), data.draw(st.lists(st.integers(-(10**15), 10**16), max_size=5))
+    several = list(zip(scores, ats, strict=False))
+    places = encoding.places([score for score, _ in several], [at for _, at in several])
+    assert places == [encoding.place(score, at) for score, at in several]
