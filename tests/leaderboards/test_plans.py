@@ -54,8 +54,8 @@ def mode() -> Iterator[Mode]:
             [mode.pk, first, ROWS],
         )
         cursor.execute(
-            "INSERT INTO leaderboards_outbox (mode_id, shard, kind, payload, tries, created_at)"
-            " SELECT %s + n %% 1000, 0, 1, '\\x920190', 0, now() FROM generate_series(1, %s) n",
+            "INSERT INTO leaderboards_outbox (mode_id, shard, shards, kind, payload, tries, created_at)"
+            " SELECT %s + n %% 1000, 0, 1, 1, '\\x920190', 0, now() FROM generate_series(1, %s) n",
             [mode.pk, ROWS],
         )
         cursor.execute("INSERT INTO leaderboards_stream (mode_id, shard, seq) VALUES (%s, 0, 0)", [mode.pk])
