@@ -11,7 +11,7 @@ from django.conf import settings
 from pytest_django import Settings
 
 from config import health, valkey
-from leaderboards import ranking
+from leaderboards import ranking, whereabouts
 from leaderboards.boards import store
 from leaderboards.boards.board import Board, board_named
 from leaderboards.boards.store import Change, Slot
@@ -101,12 +101,13 @@ def test_a_page_and_its_version_are_of_one_moment(readable: Board) -> None:
 
 
 def test_a_players_rank_is_of_one_moment(readable: Board) -> None:
-    with Writer(readable.slots, pause=0.015):  # three questions need as long a calm
-        for own, above, _ in _answers(lambda: ranking.standing(readable, 7, neighbours=3), many=100):
-            scores = [entry.score for entry in [*above, *own.entries]]
-            assert own.entries[0].rank == 4
+    with Writer(readable.slots, pause=0.015):  # two questions need as long a calm
+        for page, (found,) in _answers(lambda: whereabouts.around(readable, [(7, 3)]), many=100):
+            assert found is not None
+            scores = [entry.score for entry in [*found.above, found.own]]
+            assert found.own.rank == 4
             assert _is_of_one_moment(scores)
-            assert own.version == sum(scores)
+            assert page.version == sum(scores)
 
 
 def test_a_server_that_lost_the_functions_is_given_them(on_a_cluster: Cluster) -> None:
@@ -151,7 +152,7 @@ def test_a_shard_costs_one_trip_and_several_one_to_each_node_and_a_look_at_the_m
 ) -> None:
     board = _board()
     Writer(board.slots)
-    ranking.standing(board, 7)  # every connection has been made
+    whereabouts.standing(board, 7)  # every connection has been made
     nodes = {valkey.client(settings.VALKEY_URL).get_node_from_key(slot.own_keys[0]).name for slot in board.slots}
     assert len(nodes) > 1
     sent: list[str] = []
@@ -169,7 +170,7 @@ def test_a_shard_costs_one_trip_and_several_one_to_each_node_and_a_look_at_the_m
     ranking.page(board, offset=0, limit=10)
     assert sorted(sent) == sorted([*nodes] * 2)
     sent.clear()
-    ranking.standing(board, 7)
+    whereabouts.standing(board, 7)
     assert sorted(sent) == sorted([*nodes] * 2), "what is asked second tells of the first"
 
 
