@@ -93,9 +93,10 @@ async def _slow(port: int, room: asyncio.Semaphore, held: ExitStack) -> socket.s
 
 async def _sip(own: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    while await loop.sock_recv(own, 1):
+    while True:
+        if not await loop.sock_recv(own, 1):
+            raise ConnectionResetError
         await asyncio.sleep(1)
-    raise ConnectionResetError
 
 
 def _is_open(own: socket.socket | None) -> bool:
