@@ -59,6 +59,9 @@ class House:
         for name in names:
             self._running.pop(name).stop()
 
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
     def restart_web(self) -> None:
         """With nothing remembered, in the process or in the cache."""
         self.stop("web")

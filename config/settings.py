@@ -39,6 +39,7 @@ PORT = env.number("PORT", 8000, least=1, most=65535)
 BIND = env.text("RUNG_BIND", "127.0.0.1") or "127.0.0.1"
 WEB_PROCESSES = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
 WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each web process
+WEB_CONNECTIONS = env.number("RUNG_WEB_CONNECTIONS", 16_384, least=16, most=1_000_000)  # to each web process, at once
 FAST_LANE = env.flag("RUNG_FAST_LANE", default=True)  # off: Django answers the hot routes too, the same and slower
 # calls that may wait for their turn, in each of its lanes and of each web process; who comes then is told 503 at once
 FAST_LANE_WAITING = env.number("RUNG_FAST_LANE_WAITING", 4096, least=2, most=100_000)

@@ -1,6 +1,8 @@
 """`python -m config.web`: granian serving the ASGI application, HTTP and WebSocket on one port."""
 
+import resource
 import sys
+from contextlib import suppress
 
 from granian import Granian
 from granian.constants import Interfaces
@@ -14,6 +16,7 @@ def main() -> None:
         from config import settings  # noqa: PLC0415 - what is wrong with them is said here, once, not by each process
     except (ConfigurationError, CannotStart) as error:
         sys.exit(f"rung: {error}")
+    _raise_open_files()
     Granian(
         "config.asgi:application",
         interface=Interfaces.ASGI,
@@ -23,8 +26,17 @@ def main() -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=10,
         backlog=2048,
+        # of connections, idle ones among them; granian's own default is the backlog, and whoever comes next waits
+        backpressure=settings.WEB_CONNECTIONS,
         log_dictconfig=settings.LOGGING,
     ).serve()
+
+
+def _raise_open_files() -> None:
+    """To what the machine allows: each connection is one, and the usual thousand is soon used up."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # "infinitely many" is not had everywhere
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 if __name__ == "__main__":
