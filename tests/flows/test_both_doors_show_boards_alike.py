@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 import pytest
 import time_machine
+from django.core.cache import cache
+from pytest_django import Settings
 
 from config.recall import changes
 from leaderboards.boards.guard import Guard
@@ -53,7 +55,16 @@ LISTS = [
         "min_score=%00",
     ),
     *("include=metadata", "include=all", "include=", "include=metadata&limit=1", "include=metadata&scope=level:7"),
-    *("cursor=", "cursor=x", "cursor=" + "x" * 501, "cursor=%00", "cursor=eyJ9", "cursor=ä", "cursor=a&offset=3"),
+    *(
+        "cursor=",
+        "cursor=x",
+        "cursor=" + "x" * 501,
+        "cursor=%00",
+        "cursor=eyJ9",
+        "cursor=ä",
+        "cursor=" + "ä" * 400,
+        "cursor=a&offset=3",
+    ),
     *SCOPES,
 ]
 TAGS = [
@@ -139,6 +150,24 @@ def test_lists(doors: Doors, twin: Twin, monkeypatch: pytest.MonkeyPatch) -> Non
     pages.forget()
     told = [doors.answered(doors.fast, board, twin) for _ in range(5)]
     assert (len(made), told) == (1, [doors.answered(doors.django, board, twin)] * 5), "nothing is kept"
+
+
+@pytest.mark.parametrize(("age", "shown"), [(0.0, True), (0.9, True), (1.0, False)])
+def test_a_page_that_another_process_made_keeps_its_age(
+    doors: Doors, twin: Twin, settings: Settings, age: float, shown: bool
+) -> None:
+    settings.WEB_PROCESSES = 2
+    board = Ask("GET", BOARD, who="nobody", kind=None)
+    real = doors.answered(doors.fast, board, twin)
+    assert real == doors.answered(doors.django, board, twin)
+    (key,) = cache.keys("page:*")
+    of, made, *_ = cache.get(key)
+    cache.set(key, (of, made - age, b"{}", b'W/"x"', None), 60)
+    pages.forget()
+    began = time.monotonic()
+    assert (doors.answered(doors.fast, board, twin).body == b"{}") is shown
+    left = max(one.until for one in pages._kept.values()) - began  # noqa: SLF001 - how long it is kept from now on
+    assert left <= (1 - age if shown else 1) + 0.05 + (time.monotonic() - began)
 
 
 def test_lists_from_cursor_to_cursor(doors: Doors, twin: Twin) -> None:

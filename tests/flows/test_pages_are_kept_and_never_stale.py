@@ -35,8 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def solo() -> Mode:
     mode = make_mode(make_game("arena"), min_score=0, max_score=1000)
-    for number in range(30):
-        _score(mode, number, 100 + number)
+    _scores(mode, {number: 100 + number for number in range(30)})
     drain(mode)
     return mode
 
@@ -48,10 +47,13 @@ def caller(web: Web, solo: Mode) -> Iterator[httpx.Client]:
         yield client
 
 
-def _score(mode: Mode, number: int, score: int) -> None:
-    sent = Submission(player_id=f"p-{number}", attempt_id=UUID(int=1000 * number + score), score=Exact(score))
+def _scores(mode: Mode, scores: dict[int, int]) -> None:
+    sent = [
+        Submission(player_id=f"p-{number}", attempt_id=UUID(int=1000 * number + score), score=Exact(score))
+        for number, score in scores.items()
+    ]
     server = Caller(Kind.KEY, game=mode.game.slug, scopes=frozenset(Scope))
-    scores_submit(game=record_of(mode.game), caller=server, items=[Item(mode, sent)])
+    scores_submit(game=record_of(mode.game), caller=server, items=[Item(mode, one) for one in sent])
 
 
 def _asked_of_valkey() -> int:
@@ -91,7 +93,7 @@ def _first(client: httpx.Client) -> dict[str, Any]:
 def test_a_score_that_another_process_applies_shows_in_the_very_next_list(caller: httpx.Client, solo: Mode) -> None:
     for number in range(10):
         assert caller.get(BOARD).json()["total"] == 30 + number
-        _score(solo, 100 + number, 500 + number)
+        _scores(solo, {100 + number: 500 + number})
         drain(solo)
         told = caller.get(BOARD).json()
         assert (told["total"], told["entries"][0]["score"]) == (31 + number, 500 + number)
@@ -129,7 +131,7 @@ def test_who_has_it_is_told_so_until_it_changes_and_packed_it_is_the_same(caller
         with caller.stream("GET", BOARD, headers={"Accept-Encoding": "gzip"}) as packed:
             assert packed.headers["ETag"] == plain.headers["ETag"]
             assert gzip.decompress(b"".join(packed.iter_raw())) == plain.content
-    _score(solo, 1, 999)
+    _scores(solo, {1: 999})
     drain(solo)
     assert caller.get(BOARD, headers=known).status_code == 200
 
@@ -166,7 +168,7 @@ def test_two_processes_share_what_one_has_made_and_both_are_right(solo: Mode, tm
 
 def _is_right_everywhere(callers: list[httpx.Client], solo: Mode) -> None:
     for number in range(5):
-        _score(solo, 200 + number, 700 + number)
+        _scores(solo, {200 + number: 700 + number})
         drain(solo)
         assert {one.get(BOARD).json()["total"] for one in callers} == {31 + number}
     game = record_of(solo.game)
