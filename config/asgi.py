@@ -1,5 +1,6 @@
 """One ASGI application for one port: the door, behind it HTTP for Django and WebSocket for Channels."""
 
+import gc
 import os
 import sys
 
@@ -31,4 +32,7 @@ def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
 
 
 sys.setswitchinterval(0.0002)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
+gc.collect()
+gc.freeze()  # what is there now stays: it need not be looked at again and again
+gc.set_threshold(50_000, 20, 50)  # a batch makes tens of thousands of small things, and lets go of them by itself
 application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))

@@ -1,7 +1,7 @@
 """What is known of the request being served: its id and its route. One per request, task or socket message."""
 
+import os
 import re
-import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ def new_request_id(offered: str | None = None) -> str:
     """The caller's own id where it is harmless in a log and a header, else a new one."""
     if offered and _ACCEPTABLE.fullmatch(offered):
         return offered
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def begin(request_id: str) -> RequestContext:

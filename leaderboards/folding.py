@@ -17,6 +17,7 @@ from leaderboards.rules.instants import instant_of, micros
 from leaderboards.rules.mode import ModeRules
 
 _NEVER, _EVER = -(2**62), 2**62  # microseconds: before and after everything
+_DAY = windows.KINDS.index(windows.Kind.DAILY)  # the bit of days
 Pending = tuple[int, ScoreRow]  # when it arrived, and what
 
 
@@ -42,7 +43,7 @@ def fold(mode: Mode, scores: Sequence[Pending]) -> list[Standing]:
     statement = _SUM if rules.aggregation == "sum" else _BEST.format(**_preferring(rules))
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(statement, {"mode": mode.pk, **_columns(scores), **_windows(mode, scores)})
+            cursor.execute(statement, {"mode": mode.pk, "day": _DAY, **_columns(scores), **_windows(mode, scores)})
             changed = [Standing(*row) for row in cursor.fetchall()]
             most = rules.most_total()
             if most is not None and any(abs(one.score) > most for one in changed):
@@ -104,7 +105,8 @@ def _preferring(rules: ModeRules) -> dict[str, str]:
 
 _TOLD = """
 WITH told AS (
-    SELECT i.player, w.id AS win, i.scope, i.score, i.at, i.attempt, i.arrived
+    SELECT i.player, w.id AS win, i.scope, i.score, i.at, i.attempt, i.arrived, w.bit = %(day)s AS day,
+        i.mask >> %(day)s & 1 = 1 AS dayed
     FROM unnest(
         %(players)s::bigint[], %(scores)s::bigint[], %(ats)s::bigint[], %(attempts)s::bigint[], %(masks)s::int[],
         %(arrived)s::bigint[], %(scopes)s::text[]
@@ -129,11 +131,19 @@ SET score = EXCLUDED.score, achieved_at = EXCLUDED.achieved_at, attempt = EXCLUD
     received_at = EXCLUDED.received_at
 RETURNING player_id, "window", scope, score, (extract(epoch FROM achieved_at) * 1000000)::bigint
 """
-_BEST = f"""{_TOLD}, b AS (
+# a day lies in every other window that is open while it is: what is not better there is better nowhere, and most is not
+_BEST = f"""{_TOLD}, b AS MATERIALIZED (
     SELECT DISTINCT ON (player, win, scope) * FROM told ORDER BY player, win, scope, {{order}}
+), better_that_day AS MATERIALIZED (
+    SELECT b.* FROM b {_BEFORE} WHERE b.day AND (s.attempt IS NULL OR {{better}})
+), elsewhere AS (
+    SELECT player, scope FROM better_that_day UNION SELECT player, scope FROM told WHERE NOT dayed
 ), changed AS (
-    SELECT b.*, to_timestamp(0) + b.arrived * interval '1 microsecond' AS received
-    FROM b {_BEFORE} WHERE s.attempt IS NULL OR {{better}}
+    SELECT b.*, to_timestamp(0) + b.arrived * interval '1 microsecond' AS received FROM (
+        SELECT * FROM better_that_day
+        UNION ALL SELECT b.* FROM b JOIN elsewhere e ON e.player = b.player AND e.scope = b.scope {_BEFORE}
+        WHERE NOT b.day AND (s.attempt IS NULL OR {{better}})
+    ) b
 ) {_PUT}"""  # noqa: S608 - the text is ours
 _SUM = f"""{_TOLD}, b AS (
     SELECT player, win, scope, sum(score) AS score, max(at) AS at, max(ARRAY[attempt, arrived]) AS last

@@ -1,6 +1,7 @@
 """Boards again from the standings, while scores keep arriving in the log."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -58,10 +59,17 @@ def _fill(mode: Mode, slot: Slot, seq: int, *, now: datetime, progress: Progress
 
 def slot_fill(*, mode: Mode, slot: Slot, now: datetime, progress: Progress) -> str:
     """With what the standings say; the token for more, and for `built`."""
-    token = store.begin(slot)
-    for changes in expected(mode, slot.shard, now):
-        store.fill(slot, token, changes, width=dense_width(mode.rules))
-        progress(sum(len(change.put) for change in changes))
+    token, width = store.begin(slot), dense_width(mode.rules)
+    with ThreadPoolExecutor(1) as sender:  # the next are read and packed while the last are on their way
+        sent: Future[None] | None = None
+        for changes in expected(mode, slot.shard, now):
+            body = store.packed(changes)
+            if sent:
+                sent.result()
+            sent = sender.submit(store.fill, slot, token, changes, body, width=width)
+            progress(sum(len(change.put) for change in changes))
+        if sent:
+            sent.result()
     return token
 
 

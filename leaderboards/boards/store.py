@@ -99,7 +99,7 @@ def entries(flat: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 def apply(slot: Slot, number: int, changes: Sequence[Change], *, at: int, width: int) -> int:
     """One stamped batch; the mark after it. Sent again it changes nothing."""
-    answer = _call("apply", *_packed(slot, changes), number, at, width, _body(changes))
+    answer = _call("apply", *_keys_of(slot, changes), number, at, width, packed(changes))
     if answer[0] == b"gap":
         raise Gap(int(answer[1]))
     return int(answer[1])
@@ -113,8 +113,9 @@ def begin(slot: Slot) -> str:
     return token
 
 
-def fill(slot: Slot, token: str, changes: Sequence[Change], *, width: int) -> None:
-    _call("fill", *_packed(slot, changes), token, width, _body(changes))
+def fill(slot: Slot, token: str, changes: Sequence[Change], body: bytes | None = None, *, width: int) -> None:
+    """`body`: the changes, packed, where that was done before."""
+    _call("fill", *_keys_of(slot, changes), token, width, body or packed(changes))
 
 
 def built(slot: Slot, token: str, number: int, *, at: int) -> None:
@@ -196,23 +197,24 @@ def _found(slot: Slot) -> Iterator[str]:
     return valkey.keys_like(keys.every(slot.mode, slot.shard, slot.generation), beside=slot.own_keys[0])
 
 
-def _packed(slot: Slot, changes: Sequence[Change]) -> tuple[list[str]]:
+def _keys_of(slot: Slot, changes: Sequence[Change]) -> tuple[list[str]]:
     boards = [keys.board(slot.mode, slot.shard, slot.generation, change.window, change.scope) for change in changes]
     return ([*slot.own_keys, *boards],)
 
 
-def _body(changes: Sequence[Change]) -> bytes:
+def packed(changes: Sequence[Change]) -> bytes:
+    """As the functions take them."""
     body = [
         [
             index,
             change.expires,
-            [value for place, player in change.put for value in (place, member(player))],
+            [value for place, player in change.put for value in (place, (_TOP - player).to_bytes(8, "big"))],
             [member(player) for player in change.drop],
         ]
         for index, change in enumerate(changes, 1)
     ]
-    packed: bytes = msgpack.packb(body, use_bin_type=False)  # Lua's msgpack knows strings, not bytes
-    return packed
+    found: bytes = msgpack.packb(body, use_bin_type=False)  # Lua's msgpack knows strings, not bytes
+    return found
 
 
 def _call(function: str, names: list[str], *args: object) -> list[Any]:
