@@ -28,7 +28,7 @@ def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
     http = FastLane(bridge, run=run) if settings.FAST_LANE else bridge
     sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
     routes = ProtocolTypeRouter({"http": http, "websocket": sockets})
-    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin)
+    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin if settings.WATCH_BOARDS else bool)
 
 
 sys.setswitchinterval(0.0002)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other

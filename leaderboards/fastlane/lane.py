@@ -24,6 +24,7 @@ from leaderboards.services.scores import scores_submit
 
 log = structlog.get_logger(__name__)
 _BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
+_MOST_BYTES = 256 * 1024 * 1024  # of bodies that wait, in one process
 Act = Callable[[Sequence[Call]], Sequence[Answer]]
 
 
@@ -31,6 +32,7 @@ class FastLane:
     def __init__(self, inner: ASGI3Application, *, run: Run | None = None) -> None:
         self.inner = inner
         self.lanes = {name: _coalescer(name, lane, run) for name, lane in _LANES.items()}
+        self.held = 0  # bytes of bodies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         call = call_of(scope) if scope["type"] == "http" else None
@@ -44,7 +46,11 @@ class FastLane:
             call.content = body
         context = current()
         context.route, context.hot = call.route.name, True
-        answer = await self._answer(call)
+        self.held += len(call.content)
+        try:
+            answer = await self._answer(call)
+        finally:
+            self.held -= len(call.content)
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -53,6 +59,8 @@ class FastLane:
             shown = pages.public_page(call)
             if shown is not None:
                 return answers.page(call, shown, public=True)
+        if self.held > _MOST_BYTES:
+            return answers.refused(call, _BUSY)
         try:
             return await self.lanes[call.route.lane].ask(call.game, call)
         except Full:
@@ -167,7 +175,7 @@ def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
 
 _LANES = {
     "score": _Lane(_scores, at_once=512),
-    "scores": _Lane(_batches, at_once=1, room=1 / 64),  # of up to 8 MiB each
+    "scores": _Lane(_batches, at_once=1, room=1 / 4),
     "standing": _Lane(_standings, at_once=256),
     "lookup": _Lane(_lookups, at_once=8, room=1 / 4),
     "board": _Lane(_boards, at_once=64),

@@ -195,8 +195,8 @@ def test_what_is_read_in_several_trips_is_of_one_moment(
     fill({1: 10, 2: 20}, ranking="competition")  # of which a rank takes two
     ask, moves = store.read_each, iter([{3: 30}, {4: 40}])
 
-    def disturbed(*args: Any) -> Any:
-        answers = ask(*args)
+    def disturbed(*args: Any, **named: Any) -> Any:
+        answers = ask(*args, **named)
         if moved := next(moves, None):  # right after the first trip, the board changes
             fill(moved)
         return answers

@@ -90,7 +90,7 @@ WINDOWS = ["daily", "weekly", "monthly", "alltime", "season", "DAILY", "daily:20
 def doors(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Doors]:
     """With everything heard, so that what may be kept is."""
     own = Guard()
-    own._events._line = own._events._open()  # noqa: SLF001 - without a thread: what it knows, a reader has heard
+    own._events.open()  # noqa: SLF001 - without a thread: what it knows, a reader has heard
     for module in ("leaderboards.boards.board", "leaderboards.fastlane.pages"):
         monkeypatch.setattr(f"{module}.guard", own)
     changes.begin_to_listen()
@@ -98,7 +98,7 @@ def doors(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[D
     while changes.epoch is None and time.monotonic() < deadline:
         time.sleep(0.01)
     yield Doors(monkeypatch)
-    own._events._line.socket.close()  # noqa: SLF001
+    own._events.close()  # noqa: SLF001
     pages.forget()
 
 

@@ -29,7 +29,19 @@ from tests.live import Web
 from tests.live import web as started
 
 BOARD = "/v1/games/arena/modes/solo/leaderboards/alltime"
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("kept pages")]
+
+
+@pytest.fixture(scope="module")
+def _watching(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    with started(tmp_path_factory.mktemp("watching")) as running:
+        yield running
+
+
+@pytest.fixture
+def web(_watching: Web, transactional_db: None) -> Web:
+    """One that watches its boards, which that of all other tests does not."""
+    return _watching
 
 
 @pytest.fixture
