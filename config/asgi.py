@@ -16,6 +16,7 @@ from config.door import Door
 
 django_application = get_wsgi_application()
 
+from leaderboards import outbox  # noqa: E402 - as below
 from leaderboards.boards.guard import guard  # noqa: E402 - as below
 from leaderboards.fastlane.coalescer import Run  # noqa: E402 - as below
 from leaderboards.fastlane.lane import FastLane  # noqa: E402 - as below
@@ -28,10 +29,16 @@ def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
     http = FastLane(bridge, run=run) if settings.FAST_LANE else bridge
     sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
     routes = ProtocolTypeRouter({"http": http, "websocket": sockets})
-    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=guard.begin if settings.WATCH_BOARDS else bool)
+    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=_begin)
 
 
-sys.setswitchinterval(0.0002)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
+def _begin() -> None:
+    outbox.ring_meanwhile()
+    if settings.WATCH_BOARDS:
+        guard.begin()
+
+
+sys.setswitchinterval(0.0005)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
 gc.collect()
 gc.freeze()  # what is there now stays: it need not be looked at again and again
 gc.set_threshold(50_000, 20, 50)  # a batch makes tens of thousands of small things, and lets go of them by itself

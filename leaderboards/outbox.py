@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -84,6 +85,22 @@ def _add(stream: Stream, shards: int, kind: Outbox.Kind, payload: Any, tries: in
 
 def ring(streams: Iterable[Stream]) -> None:
     """After the commit. Whatever fails here, beat catches up with."""
+    if _ringer is None:
+        _ring(list(streams))
+    else:
+        _ringer.submit(_ring, list(streams))
+
+
+def ring_meanwhile() -> None:
+    """From now on nobody in this process waits for the bell: the broker's client takes milliseconds."""
+    global _ringer  # noqa: PLW0603 - said once, when a web process begins
+    _ringer = ThreadPoolExecutor(1, thread_name_prefix="bell")
+
+
+_ringer: ThreadPoolExecutor | None = None
+
+
+def _ring(streams: Sequence[Stream]) -> None:
     for mode, shard in streams:
         try:
             if valkey.cache_add(keys.bell(mode, shard), seconds=30):

@@ -28,9 +28,9 @@ def today() -> date:
 
 
 def make_ahead(today: date) -> list[str]:
-    """What was missing from yesterday to a week ahead."""
+    """What was missing from the days that are still looked at to a week ahead."""
     _complete.clear()  # whoever needs one may have been told wrong
-    days = [today + timedelta(days=offset) for offset in range(-1, AHEAD + 1)]
+    days = [today + timedelta(days=offset) for offset in range(-RECENT, AHEAD + 1)]
     return [name(day) for day in days if make(day)]
 
 

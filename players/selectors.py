@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-from config.sql import texts
+from config.sql import numbers, texts
 from players import names
 from players.access import Caller, Kind
 from players.errors import PlayerNotFound
@@ -41,6 +41,17 @@ def players_known(*, game: GameRecord, player_ids: Collection[str]) -> dict[str,
             [game.pk, texts(player_ids)],
         )
         return dict(cursor.fetchall())
+
+
+def players_banned(players: Collection[int], *, kinds: Collection[str], at: datetime) -> set[int]:
+    """Those among them who are, in one of these ways."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT player_id FROM players_ban WHERE player_id = ANY(%s::bigint[]) AND kind = ANY(%s)"
+            " AND starts_at <= %s AND (ends_at IS NULL OR ends_at > %s)",
+            [numbers(players), list(kinds), at, at],
+        )
+        return {row[0] for row in cursor.fetchall()}
 
 
 def player_profile(player: Player) -> PlayerProfile:

@@ -99,6 +99,7 @@ class Cluster:
         for node in replicas:
             node.client.config_set("primaryauth", "wrong")
             node.client.execute_command("CLIENT KILL TYPE PRIMARY")
+        wait(lambda: all(node.client.info("replication")["master_link_status"] == "down" for node in replicas))
         try:
             yield
         finally:

@@ -1,6 +1,7 @@
 """Collects the calls that are waiting, runs them together in a thread, answers all of them."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ class Coalescer(Generic[A, R]):
 
     While all its threads are busy calls wait, in a queue for each tenant; who is next is taken in turn, so that one
     with many calls does not keep the others waiting, and no tenant takes more than half of the room there is to wait.
+    Many together cost little more than one. So who has just been answered is given a moment (`gather` seconds) to ask
+    again, and a second thread begins only when the first takes long (`patience`), unless there are `at_once` already.
     """
 
     def __init__(  # noqa: PLR0913 - each is a bound that somebody has to choose
@@ -35,8 +38,13 @@ class Coalescer(Generic[A, R]):
         at_once: int = 256,
         waiting: int = 4096,
         threads: int = 2,
+        gather: float = 0.0,
+        patience: float = 0.0,
         run: Run | None = None,
     ) -> None:
+        self._gather, self._patience = gather, patience
+        self._began = self._ended = float("-inf")  # the last that began, and the last of several that ended
+        self._timer: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
         self._act, self._failed = act, failed
         self._at_once, self._most, self._free = at_once, waiting, threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -56,18 +64,40 @@ class Coalescer(Generic[A, R]):
 
     def _begin(self) -> None:
         while self._free and self._waiting:
+            if (pause := self._pause()) > 0:
+                self._begin_in(pause)
+                return
             calls = self._taken()
             if not calls:
                 return
             self._free -= 1
+            self._began = time.monotonic()
             together = self._run(partial(self._answers, [call for call, _ in calls]))
             running = asyncio.ensure_future(together)
             self._running.add(running)  # the loop itself holds none
             running.add_done_callback(partial(self._tell, [waiting for _, waiting in calls]))
 
+    def _pause(self) -> float:
+        if self._waiting >= self._at_once:
+            return 0
+        first = self._began + self._patience if self._running else self._ended + self._gather
+        return first - time.monotonic()
+
+    def _begin_in(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and self._timer[0] is loop:
+            return  # it comes soon enough: nothing that begins or ends makes it later
+        self._timer = loop, loop.call_later(seconds, self._timed)
+
+    def _timed(self) -> None:
+        self._timer = None
+        self._begin()
+
     def _tell(self, waiting: Sequence["asyncio.Future[R]"], done: "asyncio.Future[Sequence[R]]") -> None:
         self._running.discard(done)
         self._free += 1
+        if len(waiting) > 1:
+            self._ended = time.monotonic()
         here = [(index, one) for index, one in enumerate(waiting) if not one.done()]  # the others have gone
         if done.cancelled():  # the loop ends
             for _, one in here:

@@ -70,6 +70,8 @@ class FastLane:
 class _Lane(NamedTuple):
     act: Act
     at_once: int
+    gather: float = 0.0
+    patience: float = 0.0
     room: float = 1  # to wait, as a part of what there is
 
 
@@ -79,7 +81,16 @@ def _coalescer(name: str, lane: _Lane, run: Run | None) -> Coalescer[Call, Answe
         return lane.act(calls)
 
     waiting = max(2, int(settings.FAST_LANE_WAITING * lane.room))
-    return Coalescer(name, lane.act if run else fresh, failed=_failed, at_once=lane.at_once, waiting=waiting, run=run)
+    return Coalescer(
+        name,
+        lane.act if run else fresh,
+        failed=_failed,
+        at_once=lane.at_once,
+        waiting=waiting,
+        gather=lane.gather,
+        patience=lane.patience,
+        run=run,
+    )
 
 
 def _failed(call: Call, error: Exception) -> Answer:
@@ -174,9 +185,9 @@ def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
 
 
 _LANES = {
-    "score": _Lane(_scores, at_once=512),
+    "score": _Lane(_scores, at_once=512, gather=0.004, patience=0.05),
     "scores": _Lane(_batches, at_once=1, room=1 / 4),
-    "standing": _Lane(_standings, at_once=256),
+    "standing": _Lane(_standings, at_once=256, gather=0.001, patience=0.02),
     "lookup": _Lane(_lookups, at_once=8, room=1 / 4),
     "board": _Lane(_boards, at_once=64),
 }

@@ -21,6 +21,7 @@ from players.errors import PlayerBanned
 from players.lookups import GameRecord
 from players.models import Ban
 from players.profiles import pks_of
+from players.selectors import players_banned
 from players.services import players_register
 
 
@@ -102,8 +103,7 @@ def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime
     if not players:
         return {}
     kinds = (Ban.Kind.BAN, Ban.Kind.SUSPENSION)  # who is shadow banned is not to notice
-    bans = Ban.objects.active(at).of(players.values()).filter(kind__in=kinds)
-    banned = set(bans.values_list("player_id", flat=True))
+    banned = players_banned(players.values(), kinds=kinds, at=at)
     if not banned:
         return {}
     return {

@@ -176,5 +176,5 @@ def test_makers_that_race_make_a_partition_once() -> None:
     today = partitions.today()
     made = at_once(lambda _: partitions.make_ahead(today), threads=8)
     assert sorted(name for names in made for name in names) == [
-        partitions.name(today + offset * DAY) for offset in range(-1, partitions.AHEAD + 1)
+        partitions.name(today + offset * DAY) for offset in range(-partitions.RECENT, partitions.AHEAD + 1)
     ]
