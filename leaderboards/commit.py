@@ -77,6 +77,7 @@ def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[
         if id_ is None:
             one.logged, one.known = before[key], True
             continue
+        one.known = False  # whatever a try before this one found
         one.logged = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, one.dimensions)
         modes[one.mode_id] = one.mode
         counting = rows.setdefault(one.mode_id, [])

@@ -15,6 +15,7 @@ from psycopg import sql
 from config.sql import numbers, texts
 from leaderboards import partitions
 
+MOST_AT_ONCE = 10_000  # by how much the sequence of ids rises
 Key = tuple[int, UUID]  # player, attempt_id: a player belongs to one game
 
 _COLUMNS = {
@@ -86,6 +87,8 @@ def enter() -> datetime:
 
 def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
     """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
+    if len(attempts) > MOST_AT_ONCE:
+        raise ValueError(f"The log takes {MOST_AT_ONCE:,} attempts at once.")
     rows = sorted(attempts, key=lambda one: (one.player_id, one.attempt_id.int))
     values = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
     same = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}

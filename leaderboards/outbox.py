@@ -1,8 +1,9 @@
 """Rows in, and the doorbell. A payload holds what was submitted and nothing that can change meanwhile."""
 
 import contextlib
+import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import msgspec
@@ -86,27 +87,48 @@ def _add(stream: Stream, shards: int, kind: Outbox.Kind, payload: Any, tries: in
 def ring(streams: Iterable[Stream]) -> None:
     """After the commit. Whatever fails here, beat catches up with."""
     if _ringer is None:
-        _ring(list(streams))
+        for stream in streams:
+            _ring(*stream)
     else:
-        _ringer.submit(_ring, list(streams))
+        _ringer.ring(streams)
 
 
 def ring_meanwhile() -> None:
-    """From now on nobody in this process waits for the bell: the broker's client takes milliseconds."""
+    """From now on nobody in this process waits for the bell: the broker's client takes milliseconds, or longer."""
     global _ringer  # noqa: PLW0603 - said once, when a web process begins
-    _ringer = ThreadPoolExecutor(1, thread_name_prefix="bell")
+    _ringer = _Ringer()
 
 
-_ringer: ThreadPoolExecutor | None = None
+class _Ringer:
+    """Rings in a thread that no one waits for: what is not rung when the process ends, beat looks for."""
+
+    def __init__(self) -> None:
+        self._due: set[Stream] = set()  # each once, however often it is asked for while the broker is away
+        self._queue: SimpleQueue[Stream] = SimpleQueue()
+        threading.Thread(target=self._run, name="bell", daemon=True).start()
+
+    def ring(self, streams: Iterable[Stream]) -> None:
+        for stream in streams:
+            if stream not in self._due:
+                self._due.add(stream)
+                self._queue.put(stream)
+
+    def _run(self) -> None:
+        while True:
+            stream = self._queue.get()
+            self._due.discard(stream)  # before: what is committed from here on rings anew
+            _ring(*stream)
 
 
-def _ring(streams: Sequence[Stream]) -> None:
-    for mode, shard in streams:
-        try:
-            if valkey.cache_add(keys.bell(mode, shard), seconds=30):
-                celery.send_task("leaderboards.tasks.drain", args=[mode, shard])
-        except Exception:  # noqa: BLE001 - nothing after the commit can fail the caller
-            log.warning("bell_not_rung", mode=mode, shard=shard, consequence="beat looks within seconds")
+_ringer: _Ringer | None = None
+
+
+def _ring(mode: int, shard: int) -> None:
+    try:
+        if valkey.cache_add(keys.bell(mode, shard), seconds=30):
+            celery.send_task("leaderboards.tasks.drain", args=[mode, shard])
+    except Exception:  # noqa: BLE001 - nothing after the commit can fail the caller
+        log.warning("bell_not_rung", mode=mode, shard=shard, consequence="beat looks within seconds")
 
 
 def answer(mode: int, shard: int) -> None:
