@@ -42,6 +42,7 @@ WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each w
 WEB_CONNECTIONS = env.number("RUNG_WEB_CONNECTIONS", 16_384, least=16, most=1_000_000)  # to each web process, at once
 FAST_LANE = env.flag("RUNG_FAST_LANE", default=True)  # off: Django answers the hot routes too, the same and slower
 # calls that may wait for their turn, in each of its lanes and of each web process; who comes then is told 503 at once
+LANE_THREADS = 10 if FAST_LANE else 0  # two for each of its five kinds of call; each holds a connection, too
 WATCH_BOARDS = env.flag("RUNG_WATCH_BOARDS", default=True)  # what others do to them is heard of (docs/adr/0014)
 FAST_LANE_WAITING = env.number("RUNG_FAST_LANE_WAITING", 4096, least=2, most=100_000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -130,7 +130,7 @@ def test_a_replica_that_lags_answers_what_it_knows_and_who_waits_asks_the_primar
         writer.write()
         assert _versions(board) == {8}, "of several shards: as the primaries are"
         alone = _first_shard(board)
-        assert _versions(alone) == {1, 2}, "of one: as whoever answers is"
+        assert _versions(alone) <= {1, 2}, "of one: as whoever answers is, and that may be the primary each time"
         assert _versions(replace(alone, fresh=True)) == {2}
     wait(on_a_cluster.is_whole)
     assert _versions(alone) == {2}

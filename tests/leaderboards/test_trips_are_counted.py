@@ -123,8 +123,8 @@ BAND = "&min_score=5&max_score=240"
 Ask = Callable[[House, int], Cost]
 COSTS: dict[str, tuple[Cost, Ask]] = {
     # .................... statements, boards, cache, broker
-    "a score": (Cost(13, 1, 1, 1), lambda house, _: house.submit_one("p-1")),
-    "a newcomer's score": (Cost(18, 1, 1, 1), lambda house, _: house.submit_one(house.new())),
+    "a score": (Cost(12, 1, 1, 1), lambda house, _: house.submit_one("p-1")),
+    "a newcomer's score": (Cost(17, 1, 1, 1), lambda house, _: house.submit_one(house.new())),
     "a page": (Cost(4, 1, 0, 0), lambda house, many: house.board(f"?limit={many}")),
     "a page further down": (Cost(4, 1, 0, 0), lambda house, many: house.board(f"?limit={many}&offset=20")),
     "a page of a cursor": (Cost(4, 2, 0, 0), lambda house, many: house.next_page(f"?limit={many}")),
@@ -161,13 +161,13 @@ def test_each_request_costs_so_much_however_much_is_asked_for(house: House, rank
 
 def test_a_batch_costs_as_much_as_one_and_a_row_and_a_ring_for_each_shard(house: House) -> None:
     for many, streams in ((FEW, 1), (MANY, house.mode.shards)):
-        assert house.submit("p", many) == Cost(11 + streams, 0, streams, streams)
-        assert house.submit(house.new(), many) == Cost(16 + streams, 0, streams, streams), "of newcomers"
+        assert house.submit("p", many) == Cost(10 + streams, 0, streams, streams)
+        assert house.submit(house.new(), many) == Cost(15 + streams, 0, streams, streams), "of newcomers"
 
 
 def test_a_histogram_that_is_not_held_costs_a_trip_to_see_whether_it_is_shared_and_one_to_read_it(house: House) -> None:
     for ask, warm in (
-        (lambda: house.submit_one("p-3"), Cost(13, 1, 1, 1)),
+        (lambda: house.submit_one("p-3"), Cost(12, 1, 1, 1)),
         (lambda: house.board("/preview?score=5"), Cost(3, 0, 0, 0)),
     ):
         histograms.histograms.forget()
@@ -177,10 +177,10 @@ def test_a_histogram_that_is_not_held_costs_a_trip_to_see_whether_it_is_shared_a
 
 def test_a_board_that_has_not_moved_needs_no_new_histogram(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histograms, "MOMENT", 0.0)
-    assert house.submit_one("p-3") == Cost(13, 1, 1, 1)
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
     drain(house.mode)
     house.submit_one("p-3")  # makes what it needs
-    assert house.submit_one("p-3") == Cost(13, 1, 1, 1)
+    assert house.submit_one("p-3") == Cost(12, 1, 1, 1)
 
 
 def test_a_trip_more_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

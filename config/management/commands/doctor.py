@@ -58,7 +58,7 @@ class Command(BaseCommand):
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity")
             most, used = cursor.fetchone()
-        wanted = settings.WEB_THREADS * settings.WEB_PROCESSES
+        wanted = (settings.WEB_THREADS + settings.LANE_THREADS) * settings.WEB_PROCESSES
         self.stdout.write(f"      connections  {used} of {most} used; web may take {wanted}")
         if wanted > most * 0.8:
             self.stdout.write("WRONG connections  lower RUNG_WEB_THREADS, or raise max_connections.")
