@@ -13,8 +13,8 @@ NEIGHBORS = 5
 WARM_PLAYERS = 2000  # among whom `around_reads` draws: their neighbours' profiles are known soon
 MANY = 20_000
 EXACT_UPTO = 200_000
-# The header line with which a request goes past the fast lane, to Django: for `drf_rank_reads`. There is no lane yet.
-THROUGH_DJANGO = "Prefer: handling=lenient\r\n"  # a header that the fast lane leaves to Django
+# the header line with which a request goes past the fast lane, to Django: for `drf_rank_reads`
+THROUGH_DJANGO = "Prefer: handling=lenient\r\n"
 
 
 def get(path: str, headers: str = "") -> bytes:

@@ -16,7 +16,7 @@ from leaderboards.stamp import Busy, stream_stamp
 
 log = structlog.get_logger(__name__)
 STREAMS_A_TRIP = 100
-_BREATH = 0.04  # seconds between two batches: a larger one costs hardly more, and leaves the machine to those who write
+_BREATH = 0.04  # seconds from one look to the next: a larger batch costs hardly more, and leaves others the machine
 _SERIALIZATION = "40001"
 
 
@@ -24,7 +24,8 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
     began = monotonic()
     while True:
         mode = Mode.objects.get(pk=mode_id)  # each time: its rules or its boards' generation may have changed
-        at = now + timedelta(seconds=monotonic() - began)  # a ban made since we began holds
+        looked = monotonic()
+        at = now + timedelta(seconds=looked - began)  # a ban made since we began holds
         outbox.answer(mode_id, shard)
         shard %= mode.shards  # rung for by who knew more of them: whoever stamps moves what is theirs
         try:
@@ -48,7 +49,7 @@ def stream_drain(*, mode_id: int, shard: int, now: datetime) -> None:
                 return
         if not Outbox.objects.filter(mode_id=mode_id, shard=shard).exists():
             return
-        sleep(_BREATH)
+        sleep(max(0.0, looked + _BREATH - monotonic()))
 
 
 def _sent(mode: Mode, shard: int, seq: int) -> None:
