@@ -14,6 +14,7 @@ from config.recall import Recall, changes
 from players.models import ApiKey
 from players.services import key_revoke
 from tests.factories import make_game, make_key
+from tests.hearing import all_heard
 from tests.live import Web
 
 
@@ -31,8 +32,7 @@ class Loads:
 
 @pytest.fixture
 def _listening() -> None:
-    changes.begin_to_listen()
-    assert _eventually(lambda: changes.epoch is not None)
+    all_heard()
 
 
 pytestmark = pytest.mark.usefixtures("_listening")

@@ -7,6 +7,7 @@ import pytest
 
 from config import recall, valkey
 from config.recall import Shelf, changes
+from tests.hearing import all_heard
 
 
 class Loads:
@@ -26,8 +27,7 @@ class Loads:
 
 @pytest.fixture
 def loads() -> Iterator[Loads]:
-    changes.begin_to_listen()
-    assert _eventually(lambda: changes.epoch is not None)
+    all_heard()
     yield Loads()
     recall._shelves.pop("test", None)  # noqa: SLF001 - a shelf is there as long as its process
 

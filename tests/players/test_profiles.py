@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from config.recall import changes
 from players import profiles
 from players.models import Player
 from players.services import player_edit, player_erase, player_upsert, players_register
 from players.wire import PlayerUpsert
 from tests.factories import make_game, make_key, make_player, record_of
+from tests.hearing import all_heard
 from tests.live import Web
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,10 +21,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def nova() -> Player:
-    changes.begin_to_listen()
-    assert _eventually(lambda: changes.epoch is not None)
     player = make_player(make_game("arena"), "p-1", display_name="Nova", country="DE")
-    time.sleep(0.05)  # what its making had to tell has been heard
+    all_heard()  # what its making had to tell, too
     return player
 
 
