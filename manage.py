@@ -7,7 +7,8 @@ import sys
 from config.embedded.errors import CannotStart
 from config.env import ConfigurationError
 
-# for `bench`, which starts servers of its own and needs none before
+# for those that start servers of their own and need none before
+ALONE = ("bench", "evaluate_checks")
 NOWHERE = {
     "SECRET_KEY": "not a secret",
     "DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
@@ -25,7 +26,7 @@ def examine() -> None:
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if sys.argv[1:2] == ["bench"]:
+    if sys.argv[1:2] and sys.argv[1] in ALONE:
         os.environ.update(NOWHERE)
     from django.core.management import execute_from_command_line  # noqa: PLC0415 - after the settings are named
 
@@ -33,6 +34,8 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except (ConfigurationError, CannotStart) as error:
         sys.exit(f"rung: {error}")
+    except KeyboardInterrupt:
+        sys.exit("rung: interrupted")
 
 
 if __name__ == "__main__":

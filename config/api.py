@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config import wire
+from config.address import client_address
 from config.errors import UnsupportedMediaType
 
 _WORTH_PACKING = 1000  # bytes
@@ -89,6 +90,10 @@ class ApiView(APIView):
 
     def header(self, name: str) -> str | None:
         return self.request.headers.get(name)
+
+    @property
+    def address(self) -> str:
+        return client_address(self.request.META)
 
     @property
     def media_type(self) -> str:

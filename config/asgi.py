@@ -7,10 +7,10 @@ import sys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from config import metrics
 from config.bridge import Bridge
 from config.door import Door
 
@@ -20,20 +20,22 @@ from leaderboards import outbox  # noqa: E402 - as below
 from leaderboards.boards.guard import guard  # noqa: E402 - as below
 from leaderboards.fastlane.coalescer import Run  # noqa: E402 - as below
 from leaderboards.fastlane.lane import FastLane  # noqa: E402 - as below
+from leaderboards.live.farewell import farewell_on_stop  # noqa: E402 - as below
+from leaderboards.live.hub import hub  # noqa: E402 - as below
 from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
-from players.authentication import CallerMiddleware  # noqa: E402 - as above
 
 
 def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
     """`run`: where what is asked together runs, in place of threads of its own."""
-    http = FastLane(bridge, run=run) if settings.FAST_LANE else bridge
-    sockets = SessionMiddlewareStack(CallerMiddleware(URLRouter(websocket_urlpatterns)))
-    routes = ProtocolTypeRouter({"http": http, "websocket": sockets})
-    return Door(routes, max_body=settings.MAX_BODY_BYTES, on_start=_begin)
+    routes = ProtocolTypeRouter({"http": bridge, "websocket": URLRouter(websocket_urlpatterns)})
+    inner = FastLane(routes, run=run) if settings.FAST_LANE else routes
+    return Door(inner, max_body=settings.MAX_BODY_BYTES, on_start=_begin)
 
 
 def _begin() -> None:
+    metrics.tell_meanwhile()
     outbox.ring_meanwhile()
+    farewell_on_stop(hub)
     if settings.WATCH_BOARDS:
         guard.begin()
 

@@ -38,6 +38,7 @@ def _send_request_id(headers: dict[str, Any] | None = None, **_: Any) -> None:
 @signals.task_prerun.connect
 def _bind_request_id(task: Any = None, **_: Any) -> None:
     begin(new_request_id(getattr(task.request, _HEADER, None)))
+    structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(task=task.name)
 
 

@@ -1,4 +1,6 @@
-"""The nodes of a cluster, as its client has last seen them. One plain server is a cluster of one, without a name."""
+"""The nodes of a cluster, as its client has last seen them. One plain server is a cluster of one, without a name; one
+that sentinels watch over is named by where it is now.
+"""
 
 from typing import Any
 
@@ -12,7 +14,7 @@ def primaries(client: Any) -> list[Target]:
 def servers(client: Any) -> dict[str, Any]:
     """A client of its own for each primary."""
     if not _is_cluster(client):
-        return {"": client}
+        return {_whereabouts(client.connection_pool): client}
     return {node.name: client.get_redis_connection(node) for node in client.get_primaries()}
 
 
@@ -27,3 +29,7 @@ def node_of(client: Any, key: str) -> Target:
 
 def _is_cluster(client: Any) -> bool:
     return hasattr(client, "nodes_manager")
+
+
+def _whereabouts(pool: Any) -> str:
+    return "{}:{}".format(*pool.get_master_address()) if hasattr(pool, "get_master_address") else ""

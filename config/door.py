@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -142,16 +141,9 @@ def _declared_length(scope: Any) -> int:
     return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0  # noqa: PLR2004
 
 
-@lru_cache(maxsize=1024)
-def _counted(method: str, route: str, status: int) -> tuple[Callable[[], None], Callable[[float], None]]:
-    return metrics.REQUESTS.labels(method, route, status).inc, metrics.SECONDS.labels(method, route).observe
-
-
 def _record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "other"
-    count, time_ = _counted(method, context.route, status)
-    count()
-    time_(seconds)
+    metrics.answered(method, context.route, status, seconds)
     if context.hot and status < _ERROR and seconds < _SLOW:
         return  # thousands a second: a line for each would cost more than the answer
     say = log.debug if context.route in _QUIET else log.info

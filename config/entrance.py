@@ -15,12 +15,12 @@ from config import valkey
 
 SECONDS = 3600
 OPERATOR = "operator"
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
 def offered() -> bool:
     """In development, bound to loopback, and nowhere else."""
-    return not settings.PRODUCTION and settings.BIND in _LOOPBACK
+    return not settings.PRODUCTION and settings.BIND in LOOPBACK
 
 
 def new_link(origin: str) -> str:

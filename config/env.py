@@ -14,16 +14,12 @@ class ConfigurationError(Exception):
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
-_PORT = 6379
+_PORT, _SENTINEL_PORT = 6379, 26379
 _LONGEST_NUMBER = 18  # digits; Python itself refuses to read some thousands
 # redis-py and kombu refuse Valkey's own schemes, so they are rewritten once, here
-_SCHEMES = {
-    "valkey": "redis",
-    "valkeys": "rediss",
-    "redis": "redis",
-    "rediss": "rediss",
-}
+_SCHEMES = {"valkey": "redis", "valkeys": "rediss", "redis": "redis", "rediss": "rediss"}
 _CLUSTERS = {f"{scheme}+cluster": meant for scheme, meant in _SCHEMES.items()}
+_SENTINELS = {f"{scheme}+sentinel": meant for scheme, meant in _SCHEMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +27,18 @@ class Cluster:
     """Where some of its nodes are; they know the others."""
 
     hosts: tuple[tuple[str, int], ...]
+    username: str
+    password: str = field(repr=False)
+    tls: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinels:
+    """Where some of them are; they know which server is a service's primary. User and password are that one's."""
+
+    hosts: tuple[tuple[str, int], ...]
+    service: str
+    database: int
     username: str
     password: str = field(repr=False)
     tls: bool
@@ -51,13 +59,34 @@ def flag(name: str, *, default: bool) -> bool:
 
 def number(name: str, default: int, *, least: int, most: int) -> int:
     raw = text(name, str(default))
-    if not raw.isascii() or not raw.isdigit() or len(raw) > _LONGEST_NUMBER or not least <= int(raw) <= most:
+    if not _is_number(raw) or not least <= int(raw) <= most:
         raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {raw!r}.")
     return int(raw)
 
 
+def web_processes() -> int:
+    """One for each core, where nothing else is said; of many cores four, which hold some 600 MiB."""
+    return number("RUNG_WEB_PROCESSES", min(os.cpu_count() or 1, 4), least=1, most=64)
+
+
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def named(name: str, default: str = "") -> dict[str, str]:
+    """From name=value,name=value."""
+    found = {}
+    for word in words(name, default):
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not (key and equals and value):
+            raise ConfigurationError(f"{name} must be a list like name=value,name=value, not {word!r}.")
+        found[key] = value
+    return found
+
+
+def sentences(name: str, default: str = "") -> list[str]:
+    """With | between them, for they may have commas."""
+    return [sentence.strip() for sentence in text(name, default).split("|") if sentence.strip()]
 
 
 def one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -95,35 +124,59 @@ def valkey(url: str, *, name: str) -> str:
 
 
 def boards(url: str, *, name: str) -> str:
-    """The same, or a cluster's hosts in one form."""
-    if _scheme(url) not in _CLUSTERS:
+    """The same, or a cluster's hosts or sentinels in one form."""
+    if cluster(url, name=name) is None and sentinels(url, name=name) is None:
         return valkey(url, name=name)
-    cluster(url, name=name)
-    return f"{_CLUSTERS[_scheme(url)]}+cluster{url[len(_scheme(url)) :]}"
+    scheme, _, kind = _scheme(url).partition("+")
+    return f"{_SCHEMES[scheme]}+{kind}{url[len(_scheme(url)) :]}"
 
 
 def cluster(url: str, *, name: str = "VALKEY_URL") -> Cluster | None:
-    """Taken from scheme+cluster://user:password@host:port,host:port; None where it is one plain server."""
+    """Taken from scheme+cluster://user:password@host:port,host:port; None where it is none."""
     if _scheme(url) not in _CLUSTERS:
         return None
-    credentials, _, hosts = url.partition("://")[2].partition("?")[0].strip("/").rpartition("@")
-    parts = [_split(f"redis://{host}", name) for host in hosts.split(",") if host]
-    if not parts or not all(part.hostname and part.path in ("", "/") for part in parts):
+    credentials, _, listed = url.partition("://")[2].partition("?")[0].strip("/").rpartition("@")
+    hosts = _hosts(listed, _PORT, name)
+    if not hosts:
         raise ConfigurationError(f"{name} must name a cluster as valkey+cluster://user:password@host:port,host:port.")
-    username, _, password = credentials.partition(":")
-    return Cluster(
-        tuple((part.hostname or "", part.port or _PORT) for part in parts),
-        unquote(username),
-        unquote(password),
-        tls=_CLUSTERS[_scheme(url)] == "rediss",
-    )
+    return Cluster(hosts, *_credentials(credentials), tls=_CLUSTERS[_scheme(url)] == "rediss")
+
+
+def sentinels(url: str, *, name: str = "VALKEY_URL") -> Sentinels | None:
+    """Taken from scheme+sentinel://user:password@host:port,host:port/service/database; None where it is none."""
+    if _scheme(url) not in _SENTINELS:
+        return None
+    credentials, _, rest = url.partition("://")[2].partition("?")[0].strip("/").rpartition("@")
+    listed, _, path = rest.partition("/")
+    service, _, index = path.partition("/")
+    hosts = _hosts(listed, _SENTINEL_PORT, name)
+    if not hosts or not service or not _is_number(index or "0"):
+        raise ConfigurationError(
+            f"{name} must name sentinels as valkey+sentinel://:password@host:port,host:port/service."
+        )
+    own = _credentials(credentials)
+    return Sentinels(hosts, unquote(service), int(index or 0), *own, tls=_SENTINELS[_scheme(url)] == "rediss")
+
+
+def _hosts(listed: str, port: int, name: str) -> tuple[tuple[str, int], ...]:
+    """None where any of them is no host."""
+    parts = [_split(f"redis://{host}", name) for host in listed.split(",") if host]
+    if not all(part.hostname and part.path in ("", "/") for part in parts):
+        return ()
+    return tuple((part.hostname or "", part.port or port) for part in parts)
+
+
+def _credentials(given: str) -> tuple[str, str]:
+    username, _, password = given.partition(":")
+    return unquote(username), unquote(password)
 
 
 def beside_boards(name: str, boards_url: str, offset: int) -> str:
-    """What `name` says, else a database of its own on the boards' server. A cluster has only one."""
+    """What `name` says, else a database of its own on the boards' server, where that is one and stays where it is."""
     given = text(name)
-    if not given and cluster(boards_url):
-        raise ConfigurationError(f"VALKEY_URL names a cluster, so {name} must be set, and name one plain server.")
+    many = "a cluster" if cluster(boards_url) else "sentinels" if sentinels(boards_url) else ""
+    if not given and many:
+        raise ConfigurationError(f"VALKEY_URL names {many}, so {name} must be set, and name one plain server.")
     return valkey(given or valkey_database(boards_url, offset), name=name)
 
 
@@ -131,9 +184,13 @@ def valkey_database(url: str, offset: int) -> str:
     """The database `offset` places after the one that `url` names, on the same server."""
     parts = urlsplit(url)
     index = parts.path.strip("/") or "0"
-    if not index.isascii() or not index.isdigit() or len(index) > _LONGEST_NUMBER:
+    if not _is_number(index):
         raise ConfigurationError(f"VALKEY_URL must end in the number of a database, not {index!r}.")
     return urlunsplit(parts._replace(path=f"/{int(index) + offset}"))
+
+
+def _is_number(raw: str) -> bool:
+    return raw.isascii() and raw.isdigit() and len(raw) <= _LONGEST_NUMBER
 
 
 def _scheme(url: str) -> str:

@@ -3,13 +3,18 @@
 from typing import ClassVar
 
 
+def gettext_noop(sentence: str) -> str:
+    """Marks what pages translate. Django's own wants settings, which not everybody has who knows errors."""
+    return sentence
+
+
 class DomainError(Exception):
     """Something a caller did or met, told with a stable code. Never a surprise, never logged as a failure."""
 
     code: ClassVar[str] = "invalid_request"
     status: ClassVar[int] = 400
     title: ClassVar[str] = "Invalid request"
-    sentence: ClassVar[str] = "The request is malformed."
+    sentence: ClassVar[str] = gettext_noop("The request is malformed.")
 
     def __init__(
         self, detail: str = "", *, errors: dict[str, list[str]] | None = None, retry_after: int | None = None
@@ -31,7 +36,7 @@ class Unauthenticated(DomainError):
 
 class Forbidden(DomainError):
     code, status, title = "forbidden", 403, "Forbidden"
-    sentence = "You may not do this."
+    sentence = gettext_noop("You may not do this.")
 
 
 class NotFound(DomainError):

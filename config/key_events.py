@@ -3,6 +3,7 @@
 import select
 import ssl
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from socket import socket
@@ -15,8 +16,10 @@ from django.conf import settings
 from config import valkey
 
 log = structlog.get_logger(__name__)
+_PING = b"*1\r\n$4\r\nPING\r\n"
 CLASSES = "Kghz"  # by key: general commands, hashes, sorted sets
 _AGAIN = 0.5  # seconds
+_LOOK = 1.0  # seconds; a cluster or sentinels may have made others primaries by then
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,16 @@ class _Line:
 
 
 class KeyEvents:
-    """`on_event(key, event)` for each; called by the thread that listens, or by whoever calls `hear`: one at a time."""
+    """`on_event(key, event)` for each; called by the thread that listens, or by whoever asks: one at a time."""
 
     def __init__(self, patterns: Sequence[str], *, on_event: Callable[[str, str], None]) -> None:
         self.patterns, self.on_event = patterns, on_event
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}  # by server
         self._whole = False  # there is one to each
+        self._heard_at = 0.0  # monotonic seconds
+        self.losses = 0  # of lines
+        self._answered = False  # what was asked on the line that is listened to
 
     def begin(self) -> None:
         threading.Thread(target=self._listen, name="key events", daemon=True).start()
@@ -57,7 +63,8 @@ class KeyEvents:
                 continue
             line.settimeout(0)
             self._lines[name] = _Line(line, hiredis.Reader())
-        self._whole = not away
+        with self._lock:
+            self._whole = self._lines.keys() == servers.keys()
         if away:
             raise away[0]
 
@@ -65,14 +72,41 @@ class KeyEvents:
         for name in list(self._lines):
             self._close(name)
 
-    def hear(self) -> None:
-        """All that has been told by now."""
-        if not self._lines:
+    def hear(self, *, within: float = 0.0) -> None:
+        """What has been told by now, or when somebody listened so many seconds ago. Who is just hearing it tells."""
+        if not self._lines or (within and time.monotonic() - self._heard_at < within):
             return
-        with self._lock:
-            for name, line in list(self._lines.items()):
-                if not self._heard(line):
-                    self._close(name)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._hear_each(self._heard)
+            finally:
+                self._lock.release()
+
+    def catch_up(self) -> None:
+        """All that happened before now. A server may answer one caller before it tells another what came first: so it
+        is asked on the line on which it tells.
+        """
+        if self._lines:
+            with self._lock:
+                self._hear_each(self._caught_up)
+
+    def _hear_each(self, heard: Callable[[_Line], bool]) -> None:
+        self._heard_at = time.monotonic()
+        for name, line in list(self._lines.items()):
+            if not heard(line):
+                self._close(name)
+
+    def _caught_up(self, line: _Line) -> bool:
+        self._answered, until = False, time.monotonic() + valkey.TIMEOUT
+        try:
+            line.socket.sendall(_PING)
+            while not self._answered:
+                left = until - time.monotonic()
+                if left <= 0 or (_is_told([line], left) and not self._heard(line)):
+                    return False
+        except (OSError, ValueError):  # hung up, or closed by the thread that listens
+            return False
+        return True
 
     def _heard(self, line: _Line) -> bool:
         """False where it hung up."""
@@ -88,25 +122,37 @@ class KeyEvents:
 
     def _tell(self, words: hiredis.Reader) -> None:
         while (message := words.gets()) is not False:
-            if isinstance(message, list) and message[0] == b"pmessage":
+            if message == b"PONG" or (isinstance(message, list) and message[0] == b"pong"):
+                self._answered = True
+            elif isinstance(message, list) and message[0] == b"pmessage":
                 self.on_event(message[2].partition(b"__:")[2].decode(errors="replace"), message[3].decode())
 
     def _close(self, name: str) -> None:
         self._whole = False
         if line := self._lines.pop(name, None):
+            self.losses += 1
             line.socket.close()
 
     def _listen(self) -> None:
-        pause = threading.Event()
+        pause, looked = threading.Event(), 0.0
         while True:
             try:
-                self.open()
-                # woken now and then: a cluster may have other primaries by now
-                select.select([line.socket for line in self._lines.values()], [], [], 1.0)
+                if not self._whole or time.monotonic() - looked >= _LOOK:
+                    looked = time.monotonic()
+                    self.open()
+                _is_told(list(self._lines.values()), _LOOK)
                 self.hear()
             except (valkey.ValkeyUnavailable, OSError, ValueError) as error:
                 log.warning("key_events_not_heard", why=getattr(error, "said", str(error)))
                 pause.wait(_AGAIN)
+
+
+def _is_told(lines: Sequence[_Line], seconds: float) -> bool:
+    """Something, on any of them, within so long."""
+    waiting = select.poll()  # select knows no more than a thousand open files
+    for line in lines:
+        waiting.register(line.socket, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
 
 
 def _told_classes(server: Any) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from config.request_context import current_id
+
 # An API key's secret half, any JSON web token, a password in a URL, a one-time sign-in code. Sought in the rendered
 # line, where a line break may be the two characters \n: none asks for a word to begin, none ends inside an escape.
 _SECRETS = (
@@ -33,12 +35,21 @@ def _on_one_line(logger: WrappedLogger, name: str, event: EventDict) -> EventDic
     return event
 
 
+def _of_request(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Asked for when there is a line: most requests have none."""
+    request_id = current_id()
+    if request_id is not None:
+        event.setdefault("request_id", request_id)
+    return event
+
+
 def _redacted(logger: WrappedLogger, name: str, rendered: str | EventDict) -> str:
     return without_secrets(str(rendered))
 
 
 _SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
+    _of_request,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.stdlib.ExtraAdder(allow=["request_id"]),

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 
 from config import errors, health, pages, problem
 from config.request_context import current
@@ -74,3 +76,22 @@ class ProblemMiddleware:
         if error is None or isinstance(raised, Http404 | PermissionDenied | SuspiciousOperation):
             return None  # a defect, or what Django's own error pages are for
         return problem.response_to(error) if problem.wants_problem(request) else pages.told(request, error)
+
+
+class LanguageMiddleware:
+    """Pages for people speak theirs, by cookie or `Accept-Language`. The API and the admin speak English to everybody:
+    programs compare what they read, and the admin's own words are not translated.
+    """
+
+    def __init__(self, get_response: Handler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if problem.wants_problem(request) or request.path.startswith(("/admin/", "/static/")):
+            return self.get_response(request)
+        with translation.override(translation.get_language_from_request(request)):
+            request.LANGUAGE_CODE = translation.get_language()
+            response = self.get_response(request)
+            response.headers.setdefault("Content-Language", request.LANGUAGE_CODE)
+            patch_vary_headers(response, ["Accept-Language", "Cookie"])
+        return response

@@ -29,7 +29,7 @@ _MEANINGS = {
     404: "Not there, or another tenant's",
     409: "Clashes with what is stored",
     413: "Too large",
-    415: "Not application/json",
+    415: "Not of a media type that is taken",
     422: "Understood and refused",
     429: "Too many",
     503: "A store is down; try again",
@@ -52,13 +52,15 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
     *,
     answers: dict[int, type | None],
     body: type | None = None,
+    upload: Iterable[str] = (),
     query: type[msgspec.Struct] | None = None,
     headers: Mapping[str, Any] | None = None,
     problems: Iterable[int] = (),
     tag: str,
 ) -> Callable[[F], F]:
-    """Says in the OpenAPI document what a view method takes and answers."""
-    refused = {*ALWAYS, *problems, *((413, 415) if body else ()), 503}
+    """Says in the OpenAPI document what a view method takes and answers. `upload`: media types of bytes it takes."""
+    taken = {kind: {"description": "Bytes, taken as they are"} for kind in upload} or None
+    refused = {*ALWAYS, *problems, *((413, 415) if body or taken else ()), 503}
     responses: dict[Any, Any] = {
         (status, "application/json") if wire_type else status: OpenApiResponse(
             wire.ref(wire_type) if wire_type else None, description=_MEANINGS[status]
@@ -74,7 +76,7 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
         extend: Callable[[F], F] = extend_schema(
             operation_id=_operation_id(method.__qualname__),
             summary=summary,
-            request={"application/json": wire.ref(body)} if body else None,
+            request={"application/json": wire.ref(body)} if body else taken,
             parameters=[*(_query_parameters(query) if query else ()), *_header_parameters(headers or {})] or None,
             responses=responses,
             tags=[tag],

@@ -129,11 +129,8 @@ class Shelf(Generic[K, V]):
         if epoch is None or epoch != self._epoch:
             changes.begin_to_listen()
             self._kept, self._epoch = {}, epoch
-        now, kept, found = time.monotonic(), self._kept, dict[K, V]()
-        for key in keys:
-            entry = kept.get(key)
-            if entry is not None and entry[0] > now:
-                found[key] = entry[1]
+        now, kept = time.monotonic(), self._kept
+        found = {key: entry[1] for key in keys if (entry := kept.get(key)) is not None and entry[0] > now}
         missing = [key for key in keys if key not in found] if len(found) != len(keys) else []
         if not missing:
             return found

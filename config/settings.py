@@ -23,6 +23,7 @@ if not SECRET_KEY and not PRODUCTION:
     SECRET_KEY = HOME.secret("secret_key") or ""
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+ORIGINS = env.words("RUNG_ORIGINS")  # whose pages may open sockets, beside our own
 if PRODUCTION:
     env.missing_in_production({"SECRET_KEY": SECRET_KEY, "ALLOWED_HOSTS": ",".join(ALLOWED_HOSTS)})
 if not SECRET_KEY:
@@ -32,18 +33,25 @@ if not SECRET_KEY:
 _database_url = env.text("DATABASE_URL") or HOME.server_url("database_url")
 if not _database_url:
     raise env.ConfigurationError("There is no database: start `make up`, or set DATABASE_URL.")
+DATABASE_POOLER = env.flag("RUNG_DATABASE_POOLER", default=False)  # one that lends its connections by transaction
 DATABASES = {"default": env.database(_database_url)}
-DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}  # one connection for each thread that asks
-DATABASES["default"]["OPTIONS"] = {"connect_timeout": "3", **DATABASES["default"]["OPTIONS"]}  # type: ignore[dict-item]
+DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")  # for what may be a second behind: config/replica.py
+if DATABASE_REPLICA_URL:
+    DATABASES["replica"] = env.database(DATABASE_REPLICA_URL, name="DATABASE_REPLICA_URL")
+for _database in DATABASES.values():
+    # one for each thread that asks, and nothing on it that another transaction needs: docs/adr/0020
+    _database |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER}
+    _database["OPTIONS"] = {"connect_timeout": "3", **_database["OPTIONS"], "prepare_threshold": None}  # type: ignore[dict-item]
 PORT = env.number("PORT", 8000, least=1, most=65535)
 BIND = env.text("RUNG_BIND", "127.0.0.1") or "127.0.0.1"
-WEB_PROCESSES = env.number("RUNG_WEB_PROCESSES", 1, least=1, most=64)
+WEB_PROCESSES = env.web_processes()
 WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each web process
 WEB_CONNECTIONS = env.number("RUNG_WEB_CONNECTIONS", 16_384, least=16, most=1_000_000)  # to each web process, at once
 FAST_LANE = env.flag("RUNG_FAST_LANE", default=True)  # off: Django answers the hot routes too, the same and slower
 # calls that may wait for their turn, in each of its lanes and of each web process; who comes then is told 503 at once
 LANE_THREADS = 10 if FAST_LANE else 0  # two for each of its five kinds of call; each holds a connection, too
 WATCH_BOARDS = env.flag("RUNG_WATCH_BOARDS", default=True)  # what others do to them is heard of (docs/adr/0014)
+LIVE_THREADS = 2  # of each web process, for sockets that subscribe; each holds a connection, too
 FAST_LANE_WAITING = env.number("RUNG_FAST_LANE_WAITING", 4096, least=2, most=100_000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -70,13 +78,20 @@ CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
         # without a timeout of None an idle consumer dies after redis-py's five seconds (channels_redis#422)
-        "CONFIG": {"hosts": [{"address": CHANNELS_URL, "socket_timeout": None}], "prefix": "rung"},
+        "CONFIG": {
+            "hosts": [{"address": CHANNELS_URL, "socket_timeout": None, "socket_keepalive": True}],
+            "prefix": "rung",
+            "capacity": 500,  # of a web process that does not read for a while: states, so what is lost is replaced
+        },
     }
 }
 
 # --- Celery: doorbells only; nothing is carried in a task that is not in PostgreSQL --------------------------------
 CELERY_BROKER_URL = BROKER_URL
 CELERY_TASK_DEFAULT_QUEUE = "rung"
+# a worker takes from all queues, unless it is told from which: verifying may have one of its own (-Q replays)
+CELERY_TASK_QUEUES = {"rung": {"routing_key": "rung"}, "replays": {"routing_key": "replays"}}
+CELERY_TASK_ROUTES = {"anticheat.tasks.replays": {"queue": "replays"}}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -104,6 +119,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": schedule(run_every=2),
         "options": {"expires": 10},
     },
+    "announcements": {
+        "task": "leaderboards.tasks.announce_sweep",
+        "schedule": schedule(run_every=5),
+        "options": {"expires": 10},
+    },
+    "rollbacks": {"task": "anticheat.tasks.rollbacks", "schedule": schedule(run_every=5), "options": {"expires": 10}},
     "stamps": {"task": "leaderboards.tasks.tidy_stamps", "schedule": schedule(run_every=3600)},
     "standings": {"task": "leaderboards.tasks.tidy_standings", "schedule": schedule(run_every=24 * 3600)},
     "erased attempts": {
@@ -113,6 +134,8 @@ CELERY_BEAT_SCHEDULE = {
     },
     "partitions": {"task": "leaderboards.tasks.partitions_ahead", "schedule": schedule(run_every=3600)},
     "erased ids": {"task": "players.tasks.erased_ids_sweep", "schedule": schedule(run_every=3600)},
+    "replays": {"task": "anticheat.tasks.replays", "schedule": schedule(run_every=5), "options": {"expires": 10}},
+    "old replays": {"task": "anticheat.tasks.tidy_replays", "schedule": schedule(run_every=600)},
     "heartbeat": {"task": "config.tasks.heartbeat", "schedule": schedule(run_every=5), "options": {"expires": 30}},
 }
 DJANGO_CELERY_BEAT_TZ_AWARE = True
@@ -135,6 +158,7 @@ INSTALLED_APPS = [
     "config.apps.ConfigApp",
     "players.apps.PlayersApp",
     "leaderboards.apps.LeaderboardsApp",
+    "anticheat.apps.AnticheatApp",
 ]
 MIDDLEWARE = [
     "config.middleware.HealthMiddleware",  # first: probes know no host name and no HTTPS
@@ -143,6 +167,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "config.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -159,6 +184,7 @@ TEMPLATES = [
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ]
@@ -171,6 +197,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]  # of the pages for people; the API and the admin speak English
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_SAMESITE, LANGUAGE_COOKIE_HTTPONLY, LANGUAGE_COOKIE_AGE = "Lax", True, 365 * 24 * 3600
 USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -181,10 +210,16 @@ STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # else files are ser
 WHITENOISE_USE_FINDERS = not PRODUCTION
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "models": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": HOME.path / "models"},
+    },
+    "replays": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": env.text("RUNG_REPLAYS") or HOME.path / "replays"},
+    },
     "staticfiles": {
-        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-        if PRODUCTION
-        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+        "BACKEND": "config.statics.Statics" if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
 
@@ -219,12 +254,63 @@ SHARDS = env.number("RUNG_SHARDS", 1, least=1, most=256)  # of new modes; stored
 HOT_DAYS = {"daily": 7, "weekly": 28, "monthly": 62}  # how long a board lives on after its window
 IDEMPOTENCY_HOURS = 48  # the least that a repeated attempt is known again; published in /v1/games/{game}
 # dotted paths of classes that judge scores at the door (leaderboards/admission.py, docs/extending.md)
-SCORE_CHECKS = env.words("RUNG_SCORE_CHECKS", "anticheat.checks.token.AttemptToken")
+SCORE_CHECKS = env.words(
+    "RUNG_SCORE_CHECKS",
+    "anticheat.checks.token.AttemptToken,anticheat.checks.pace.Pace,anticheat.checks.timing.Timing,"
+    "anticheat.checks.replay.ReplayAlways",
+)
+KEY_SUBMITS_PER_SECOND = env.number("RUNG_KEY_RATE", 0, least=0, most=1_000_000)  # of each API key; 0: no limit
+KEY_SUBMITS_AT_ONCE = env.number("RUNG_KEY_BURST", 100, least=1, most=1_000_000)
+# dotted paths of classes that judge with history, when a batch is stamped (leaderboards/improvements.py)
+STAMP_CHECKS = env.words(
+    "RUNG_STAMP_CHECKS",
+    "anticheat.checks.jump.Jump,anticheat.checks.outlier.Outlier,anticheat.checks.cohort.BeyondCohort,anticheat.checks.top.Top,"
+    "anticheat.checks.replay.ReplayOfTop",
+)
+# dotted paths of classes that judge the log itself, attempt by attempt (`rejudge`; anticheat/checks/habits.py)
+LOG_CHECKS = env.words(
+    "RUNG_LOG_CHECKS",
+    "anticheat.checks.tempo.LogTiming,anticheat.checks.tempo.Tempo,"
+    "anticheat.checks.clockwork.Regularity,anticheat.checks.clockwork.Sleepless,"
+    "anticheat.checks.devices.Apart,anticheat.checks.devices.Devices,anticheat.checks.devices.Handover",
+)
+REPLAY_VERIFIERS = env.named("RUNG_REPLAY_VERIFIERS", "dodge=anticheat.demo.dodge.verify")  # what a mode may name
+REPLAY_BYTES = env.number("RUNG_REPLAY_BYTES", 1024 * 1024, least=1, most=8 * 1024 * 1024)
+REPLAY_TYPES = env.words("RUNG_REPLAY_TYPES", "application/octet-stream,application/json")
+REPLAY_DAYS = env.number("RUNG_REPLAY_DAYS", 90, least=1, most=36_500)  # kept, and while a case is open
+REPLAY_ADDRESS_SECONDS = 600  # that a signed address is good for
+REPLAYS_AT_ONCE = env.number("RUNG_REPLAYS_AT_ONCE", 1, least=1, most=64)  # verified, by all workers together
+REPLAY_BOUNDS = {  # of a verifier: anticheat/sandbox.py
+    "seconds": env.number("RUNG_REPLAY_SECONDS", 10, least=1, most=600),
+    "cpu_seconds": env.number("RUNG_REPLAY_CPU_SECONDS", 5, least=1, most=600),
+    "mebibytes": env.number("RUNG_REPLAY_MEBIBYTES", 512, least=64, most=65_536),
+}
+# dotted paths of functions that the drainer hands (mode, changes) once the boards show them (leaderboards/send.py)
+AFTER_SEND = ["leaderboards.live.touched.boards_touched", "leaderboards.noticing.activity_note"]
+# sockets, for each web process
+SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 1000, least=1, most=1_000_000)
+SOCKETS_A_PLAYER = env.number("RUNG_SOCKETS_PER_PLAYER", 20, least=1, most=1_000_000)
+SLOW_SOCKET_SECONDS = env.number("RUNG_SLOW_SOCKET_SECONDS", 10, least=1, most=600)  # that one message may take to go
+FINDINGS_RECORDER = "anticheat.services.findings.findings_record"  # who is told what checks found
+TUNING_EXAMINER = "anticheat.tuning.examine"  # who knows how checks may be tuned for a mode
+AUDIT_RECORDER = "anticheat.audit.record"  # who keeps what operators, keys and commands do (config/audit.py)
 # dotted paths of functions that `doctor` asks too: a sentence, or an exception that says what is wrong
 DOCTOR_CHECKS = {
     "boards behind": "leaderboards.lag.boards_check",
     "foreign hands": "config.key_events.heard_check",
-}
+} | ({"replica": "config.replica.replica_check"} if DATABASE_REPLICA_URL else {})
+# kinds of rulings that a second person has to approve before anything happens: ban, rollback, …
+TWO_PERSONS = env.words("RUNG_TWO_PERSONS")
+BANS_BY_HAND = "anticheat.queue.bans_by_hand"  # who says whether an operator may ban a player without a ruling
+# what operators choose from when they rule; players are told it. Sentences, with | between them
+RULING_REASONS = env.sentences(
+    "RUNG_RULING_REASONS",
+    "This score cannot be reached in a fair game."
+    "|A modified game or outside help was used."
+    "|A fault of the game was exploited."
+    "|Scores were sent by somebody else than the player."
+    "|Looked at, and found fair.",
+)
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------

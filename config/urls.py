@@ -7,19 +7,20 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from config.entrance import enter
 from config.openapi import openapi_json
 from config.pages import icon
-from leaderboards.pages import home
 
 api_docs = SpectacularSwaggerSplitView.as_view(url_name="openapi")  # templates/drf_spectacular/: nothing inline
 
 urlpatterns = [
-    path("", home, name="home"),
+    path("", include("leaderboards.pages.urls")),
     path("favicon.ico", icon),
     path("admin/enter", enter, name="enter"),
+    path("admin/trust/", include("anticheat.admin.urls")),
     path("admin/", admin.site.urls),
     path("v1/openapi.json", openapi_json, name="openapi"),
     path("v1/docs", api_docs, name="docs"),
     path("v1/", include("players.urls")),
     path("v1/", include("leaderboards.api.urls")),
+    path("v1/", include("anticheat.urls")),
 ]
 handler400 = "config.pages.bad_request"
 handler403 = "config.pages.forbidden"

@@ -1,4 +1,6 @@
-"""The one module that imports the redis library. Its errors stop here: outside there is only `ValkeyUnavailable`."""
+"""The one module that uses the redis library; its connections to what sentinels watch over are made in `sentinels`. Its
+errors stop here: outside there is only `ValkeyUnavailable`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,7 +15,7 @@ from redis.cluster import ClusterNode, LoadBalancingStrategy, RedisCluster
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
-from config import cluster, env
+from config import cluster, env, sentinels
 from config.errors import Unavailable
 from config.metrics import STORE_FAILURES
 
@@ -53,6 +55,8 @@ def client(url: str, *, replicas: bool = False) -> Any:
     # a connection that broke is worth another try; a server that is silent would be silent again
     retry = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
     patience: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
+    if watched := env.sentinels(url):
+        return sentinels.primary(watched, retry=retry, **patience)
     named = env.cluster(url)
     if named is None:
         return redis.Redis.from_url(url, retry=retry, health_check_interval=30, **patience)
@@ -95,10 +99,10 @@ def cache_take(key: str) -> str | None:
         return _text(client(settings.CACHE_URL).getdel(key))
 
 
-def cache_add(key: str, *, seconds: int) -> bool:
+def cache_add(key: str, *, seconds: float) -> bool:
     """Whether it was not there yet."""
     with answering("cache"):
-        return bool(client(settings.CACHE_URL).set(key, "1", ex=seconds, nx=True))
+        return bool(client(settings.CACHE_URL).set(key, "1", px=int(1000 * seconds), nx=True))
 
 
 def cache_bytes(key: str) -> bytes | None:
@@ -126,6 +130,38 @@ def cache_noted(key: str, *, since: float) -> list[str]:
         pipe.zremrangebyscore(key, "-inf", f"({since}")
         pipe.zrange(key, 0, -1)
         return [one.decode() for one in pipe.execute()[1]]
+
+
+def cache_push(key: str, items: Sequence[bytes], *, most: int, seconds: int, beside: tuple[str, bytes, int]) -> None:
+    """To the front of a list that holds so many, the last first; and in the same trip a value beside it."""
+    other, value, kept = beside
+    with answering("cache"):
+        pipe = client(settings.CACHE_URL).pipeline()
+        if items:
+            pipe.lpush(key, *items)
+            pipe.ltrim(key, 0, most - 1)
+            pipe.expire(key, seconds)
+        pipe.set(other, value, ex=kept)
+        pipe.execute()
+
+
+def cache_pushed(key: str) -> list[bytes]:
+    with answering("cache"):
+        return list(client(settings.CACHE_URL).lrange(key, 0, -1))
+
+
+def cache_call(library: str, function: str, names: Sequence[str], *args: Any) -> Any:
+    """A function of a library of its own; a server that lost it is given it."""
+    call = ("FCALL", function, len(names), *names, *args)
+    with answering("cache"):
+        server = client(settings.CACHE_URL)
+        try:
+            return server.execute_command(*call)
+        except redis.ResponseError as error:
+            if "not found" not in str(error).lower():
+                raise
+        server.execute_command("FUNCTION LOAD", "REPLACE", library)
+        return server.execute_command(*call)
 
 
 def _text(value: bytes | str | None) -> str | None:

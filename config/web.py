@@ -1,7 +1,9 @@
 """`python -m config.web`: granian serving the ASGI application, HTTP and WebSocket on one port."""
 
+import os
 import resource
 import sys
+import tempfile
 from contextlib import suppress
 
 from granian import Granian
@@ -12,6 +14,12 @@ from config.env import ConfigurationError
 
 
 def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="rung-metrics-") as folder:
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where its processes add up what they count
+        _serve()
+
+
+def _serve() -> None:
     try:
         from config import settings  # noqa: PLC0415 - what is wrong with them is said here, once, not by each process
     except (ConfigurationError, CannotStart) as error:

@@ -128,6 +128,8 @@ def _own(to: type, value: object) -> object:
     """A value for a type that msgspec does not know."""
     if to is not Exact:
         raise NotImplementedError(f"{to} cannot be read")
+    if type(value) is int:  # as most are
+        return Exact(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise TypeError("Expected a number, or a string that is one")
     if isinstance(value, str) and not NUMBER.fullmatch(value):

@@ -24,7 +24,9 @@ SERVER_SETTINGS = {
     "log_checkpoints": "off",
     "cluster_name": "rung",
 }
-FORGETFUL_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+FORGETFUL_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"} | {
+    "wal_keep_size": "2GB"  # tests make a replica of it, which must not lose its place beside heavy writers
+}
 LOCALE = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 UNFINISHED = "postgres.unfinished."
 

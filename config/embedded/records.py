@@ -29,7 +29,10 @@ def record_write(home: Home, running: Running) -> None:
         return
     program = running.program
     content = {"pid": seen.pid, "started": seen.started, "stop_signal": int(program.stop_signal)}
-    _file(home, program.name).write_text(json.dumps(content | {"patience": program.patience}))
+    file = _file(home, program.name)
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    unfinished.write_text(json.dumps(content | {"patience": program.patience}))
+    unfinished.replace(file)  # whoever reads meanwhile reads a whole one
 
 
 def record_forget(home: Home, name: str) -> None:

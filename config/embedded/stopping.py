@@ -2,6 +2,8 @@
 
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 SLICE_SECONDS = 0.05
@@ -20,6 +22,17 @@ class StopSwitch:
         signal.signal(signal.SIGTERM, self._hear)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup a closed terminal means nothing
             signal.signal(signal.SIGHUP, self._hear)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """For a while, and then as it was."""
+        usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        self.install()
+        try:
+            yield
+        finally:
+            for number, handler in usual.items():
+                signal.signal(number, handler)
 
     def press(self) -> None:
         self._asked += 1

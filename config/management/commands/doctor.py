@@ -54,13 +54,14 @@ class Command(BaseCommand):
         return [name for name, check in checks.items() if not check.ok]
 
     def _connections(self) -> list[str]:
-        """Threads × processes must stay below what the server takes."""
+        """Threads × processes must stay below what the server takes; behind a pooler, below what that takes."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('max_connections')::int, count(*) FROM pg_stat_activity")
             most, used = cursor.fetchone()
-        wanted = (settings.WEB_THREADS + settings.LANE_THREADS) * settings.WEB_PROCESSES
-        self.stdout.write(f"      connections  {used} of {most} used; web may take {wanted}")
-        if wanted > most * 0.8:
+        wanted = (settings.WEB_THREADS + settings.LANE_THREADS + settings.LIVE_THREADS) * settings.WEB_PROCESSES
+        where = "; a pooler is between" if settings.DATABASE_POOLER else ""
+        self.stdout.write(f"      connections  {used} of {most} used; web may take {wanted}{where}")
+        if wanted > most * 0.8 and not settings.DATABASE_POOLER:
             self.stdout.write("WRONG connections  lower RUNG_WEB_THREADS, or raise max_connections.")
             return ["connections"]
         return []
