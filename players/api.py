@@ -29,13 +29,15 @@ class PlayerView(CallerView):
     def put(self, request: Request, game: str, player_id: str) -> Response:
         found = access.may_act_for(self.caller, player_id, game)
         wanted = self.body(PlayerUpsert)
-        player, made = services.player_upsert(game=found, player_id=player_id, wanted=wanted, at=timezone.now())
+        player, made = services.player_upsert(
+            game=found, player_id=player_id, wanted=wanted, at=timezone.now(), who=self.who
+        )
         return self.answer(player_profile(player), status=201 if made else 200)
 
     @describe("Erases a player", answers={204: None}, problems=[403], tag="players")
     def delete(self, request: Request, game: str, player_id: str) -> Response:
         found = access.may_act_for(self.caller, player_id, game)
-        services.player_erase(game=found, player_id=player_id, at=timezone.now())
+        services.player_erase(game=found, player_id=player_id, at=timezone.now(), who=self.who)
         return self.answer(status=204)
 
 

@@ -9,8 +9,9 @@ class PlayersApp(AppConfig):
     name = "players"
 
     def ready(self) -> None:
-        from players import profiles, revocation  # noqa: PLC0415 - signals are connected once the models exist
+        from players import bars, profiles, revocation  # noqa: PLC0415 - signals are connected once the models exist
 
+        bars.connect()
         profiles.connect()
         revocation.connect()
         for path in settings.NAME_CHECKS:

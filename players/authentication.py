@@ -1,15 +1,13 @@
 """The ways in: API key, player token, operator's session; the same functions for DRF, Channels and every later door."""
 
 import secrets
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
-from channels.db import database_sync_to_async
-from channels.middleware import BaseMiddleware
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
@@ -20,6 +18,7 @@ from players import lookups, tokens
 from players.access import NOBODY, Caller, Kind
 from players.lookups import GameRecord
 from players.scopes import Scope
+from players.tokens import PlayerClaims
 
 # an operator's scopes follow from permissions; `submit` is none of them: scores come from games
 _OPERATOR_SCOPES = {
@@ -50,6 +49,21 @@ def caller_from_credential(credential: str, *, now: datetime) -> Caller:
     return _player_caller(credential, now=now)
 
 
+def credential_expires(credential: str) -> datetime | None:
+    """When what proved somebody will prove nothing any more; None: never."""
+    if not credential.startswith("rung_"):
+        return tokens.expiry_of(credential)
+    record = lookups.key(credential)
+    return record.expires_at if record else None
+
+
+def caller_from_session(session: SessionBase) -> Caller:
+    """The operator who is signed in with it."""
+    request = HttpRequest()
+    request.session = session
+    return caller_from_user(get_user(request))
+
+
 def caller_from_user(user: User | AnonymousUser | None) -> Caller:
     """Staff signed in to the admin may use the API with what their permissions allow."""
     if user is None or not user.is_active or not user.is_staff:
@@ -66,15 +80,26 @@ def _key_caller(credential: str) -> Caller:
 
 
 def _player_caller(token: str, *, now: datetime) -> Caller:
+    claims = player_proven(token, now=now)
+    return Caller(Kind.PLAYER, game=claims.game, player_id=claims.player_id)
+
+
+def player_proven(token: str, *, now: datetime) -> PlayerClaims:
+    """What a player token says: signed by its game, in time and not revoked."""
     try:
         game = lookups.game(tokens.issuer_of(token)) or _NO_GAME
         claims = tokens.player_claims(token, secret=game.signing_secret, now=now)
     except tokens.TokenRefused as error:
         raise Unauthenticated(str(error)) from None
-    valid_from = lookups.tokens_valid_from(game.pk, claims.player_id)
-    if valid_from is not None and claims.earliest_issue < valid_from:
+    if is_revoked(game, claims.player_id, made=claims.earliest_issue):
         raise Unauthenticated("The token has been revoked.")
-    return Caller(Kind.PLAYER, game=game.slug, player_id=claims.player_id)
+    return claims
+
+
+def is_revoked(game: GameRecord, player_id: str, *, made: datetime) -> bool:
+    """Whether what a player was given then is refused by now: its tokens were revoked since, or it was erased."""
+    valid_from = lookups.tokens_valid_from(game.pk, player_id)
+    return valid_from is not None and made < valid_from
 
 
 class CallerAuthentication(BaseAuthentication):
@@ -95,25 +120,3 @@ class CallerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="rung"'
-
-
-class CallerMiddleware(BaseMiddleware):
-    """Channels: `scope["caller"]` is the Caller, or the Unauthenticated that the consumer answers with."""
-
-    async def __call__(
-        self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
-    ) -> Any:
-        scope = {**scope, "caller": await self._caller(scope)}
-        return await super().__call__(scope, receive, send)
-
-    @database_sync_to_async
-    def _caller(self, scope: dict[str, Any]) -> Caller | Unauthenticated:
-        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        try:
-            if header:
-                return caller_from_header(header.decode("latin-1"), now=timezone.now())
-            request = HttpRequest()
-            request.session = scope["session"]
-            return caller_from_user(get_user(request))
-        except Unauthenticated as error:
-            return error

@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import Any, ClassVar, cast
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import OpClass
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 from django.utils import timezone
 
+from config.moments import RULE, can_be_kept
 from config.sql import numbers
 from players import names
 from players.profile import profile_checks
@@ -89,12 +92,20 @@ class Player(models.Model):
                 condition=Q(player_id__isnull=False) | Q(erased_at__isnull=False), name="player_has_an_id_or_is_erased"
             ),
         ]
+        indexes: ClassVar = [  # how an id begins in any game, and a name in one, in whatever case
+            models.Index(fields=["player_id"], name="player_id_begins", opclasses=["varchar_pattern_ops"]),
+            models.Index(
+                F("game"), OpClass(Upper("display_name"), name="text_pattern_ops"), name="player_named_in_game"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.player_id or f"erased player {self.pk}"
 
     def clean(self) -> None:
         """The same rules for the admin as for the API."""
+        if self.game_id is None:  # which the form says already
+            return
         checks = profile_checks(self.game.slug) | {"player_id": names.check_player_id}
         for field, check in checks.items():
             value = getattr(self, field)
@@ -141,9 +152,19 @@ class Ban(models.Model):
         BAN = "ban", "ban: off every board, may not submit"
         SUSPENSION = "suspension", "suspension: a ban with an end"
         SHADOW = "shadow", "shadow ban: nobody else sees the player"
+        HIDDEN = "hidden", "hidden: off every board, may submit"
 
     player = models.ForeignKey(Player, on_delete=models.CASCADE, related_name="bans", db_index=False)
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.BAN)
+    mode = models.ForeignKey(
+        "leaderboards.Mode",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_index=False,
+        help_text="Empty: every mode of the game.",
+    )
     starts_at = models.DateTimeField(default=timezone.now)
     ends_at = models.DateTimeField(null=True, blank=True, help_text="Empty: for ever.")
     reason = models.CharField(max_length=500)
@@ -171,11 +192,18 @@ class Ban(models.Model):
 
     def __str__(self) -> str:
         until = f"until {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at else "for ever"
-        return f"{self.get_kind_display().partition(':')[0]} of {self.player} {until}"
+        where = f" in {self.mode.slug}" if self.mode else ""
+        return f"{self.get_kind_display().partition(':')[0]} of {self.player}{where} {until}"
 
     def clean(self) -> None:
         """The table's constraints say the same, but not in a sentence for whoever fills in a form."""
+        for name in ("starts_at", "ends_at"):
+            if (at := getattr(self, name)) is not None and not can_be_kept(at):
+                raise ValidationError({name: f"It must be {RULE}."})
         if self.ends_at is not None and self.ends_at <= self.starts_at:
             raise ValidationError({"ends_at": "It must end after it starts."})
         if self.kind == self.Kind.SUSPENSION and self.ends_at is None:
             raise ValidationError({"ends_at": "A suspension needs an end; one without is a ban."})
+        player = getattr(self, "player", None)  # a form may not have found it
+        if self.mode and player and self.mode.game_id != player.game_id:
+            raise ValidationError({"mode": "That is a mode of another game."})

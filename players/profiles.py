@@ -35,8 +35,13 @@ def pks_of(game: int, player_ids: Collection[str]) -> dict[str, int]:
     return {one: pk for (_, one), pk in found.items()}
 
 
+def pks_named(ids: Collection[_Id]) -> dict[_Id, int]:
+    """Of those that there are, of any games. Who was erased has no id any more."""
+    return _pks.get(ids)
+
+
 def profiles_named(ids: Collection[_Id]) -> dict[_Id, Profile]:
-    """Those that there are, of any games."""
+    """The same, with all that is shown of them."""
     pks = _pks.get(ids)
     found = profiles(set(pks.values()))
     return {one: found[pk] for one, pk in pks.items() if pk in found}

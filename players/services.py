@@ -8,6 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 from msgspec import UNSET
 
+from config import audit
+from config.audit import HOUSE, Who
 from config.errors import InvalidRequest, Unavailable
 from config.recall import forget_after_commit
 from players import names
@@ -26,37 +28,39 @@ _TRIES = 5
 
 
 def key_create(
-    *, game: Game, scopes: Sequence[Scope], label: str = "", expires_at: datetime | None = None
+    *, game: Game, scopes: Sequence[Scope], label: str = "", expires_at: datetime | None = None, who: Who = HOUSE
 ) -> tuple[ApiKey, str]:
     """The stored key, and its text, which cannot be had again."""
     made = new_key()
-    key = ApiKey.objects.create(
-        game=game,
-        label=label,
-        prefix=made.prefix,
-        secret_hash=made.secret_hash,
-        scopes=[scope.value for scope in scopes],
-        expires_at=expires_at,
-    )
+    asked = {"label": label, "scopes": [scope.value for scope in scopes], "expires_at": expires_at}
+    with transaction.atomic():
+        key = ApiKey.objects.create(game=game, prefix=made.prefix, secret_hash=made.secret_hash, **asked)
+        audit.record(verb="key.add", who=who, about=key, after={"prefix": made.prefix, **asked})
     return key, made.text
 
 
-def key_revoke(*, key: ApiKey, at: datetime) -> None:
+def key_revoke(*, key: ApiKey, at: datetime, who: Who = HOUSE) -> None:
     if key.revoked_at is None:
         key.revoked_at = at
-        key.save(update_fields=["revoked_at"])
+        with transaction.atomic():
+            key.save(update_fields=["revoked_at"])
+            audit.record(verb="key.revoke", who=who, about=key, after={"revoked_at": at})
 
 
-def player_upsert(*, game: GameRecord, player_id: str, wanted: PlayerUpsert, at: datetime) -> tuple[Player, bool]:
-    """The player as wanted, and whether it is new."""
+def player_upsert(
+    *, game: GameRecord, player_id: str, wanted: PlayerUpsert, at: datetime, who: Who = HOUSE
+) -> tuple[Player, bool]:
+    """The player as wanted, and whether it is new. What players do with their own profile is nobody's to look into."""
     fields = _checked(player_id, wanted, game)
     with transaction.atomic():
         first = {"display_name": default_name(player_id), **fields, "last_seen_at": at}
         player, made = _locked_or_new(game=game, player_id=player_id, first=first)
         if made:
-            _carry_bans(game, player_id, player, at)
+            _carry_bans(player, at)
         else:
-            _change(player, fields | {"last_seen_at": at})
+            changed = _change(player, fields | {"last_seen_at": at})
+            if changed and who.by != "player":
+                audit.record(verb="player.change", who=who, about=player, before=changed, after=fields)
     return player, made
 
 
@@ -71,17 +75,26 @@ def players_register(*, game: GameRecord, player_ids: Collection[str], at: datet
             digests = {id_digest(game.pk, one): known[one] for one in new if one in known}
             for erased in ErasedId.objects.filter(game_id=game.pk, digest__in=list(digests)):
                 bans = Ban.objects.filter(player_id=erased.player_id).unended(at)
-                bans.update(player_id=digests[bytes(erased.digest)])
+                if bans.update(player_id=digests[bytes(erased.digest)]):
+                    forget_after_commit()
         if len(known) == len(new):  # else one was there, and was erased before it could be read
             return known
     raise Unavailable("A player is being made and erased again and again.", retry_after=1)
 
 
-def _carry_bans(game: GameRecord, player_id: str, player: Player, at: datetime) -> None:
+def player_add(*, player: Player, at: datetime) -> None:
+    """As an operator filled it in."""
+    with transaction.atomic():
+        player.save()
+        _carry_bans(player, at)
+
+
+def _carry_bans(player: Player, at: datetime) -> None:
     """Erasing oneself is no way out of a ban."""
-    erased = ErasedId.objects.filter(game_id=game.pk, digest=id_digest(game.pk, player_id)).first()
-    if erased is not None:
-        Ban.objects.filter(player_id=erased.player_id).unended(at).update(player=player)
+    digest = id_digest(player.game_id, player.player_id or "")
+    erased = ErasedId.objects.filter(game_id=player.game_id, digest=digest).first()
+    if erased is not None and Ban.objects.filter(player_id=erased.player_id).unended(at).update(player=player):
+        forget_after_commit()
 
 
 def player_edit(*, player: Player, fields: dict[str, Any]) -> None:
@@ -93,7 +106,8 @@ def player_edit(*, player: Player, fields: dict[str, Any]) -> None:
         _change(locked, fields)
 
 
-def _change(player: Player, fields: dict[str, Any]) -> None:
+def _change(player: Player, fields: dict[str, Any]) -> dict[str, Any]:
+    """What of it was different before."""
     before = {name: getattr(player, name) for name, value in fields.items() if getattr(player, name) != value}
     for name in before:
         setattr(player, name, fields[name])
@@ -101,6 +115,7 @@ def _change(player: Player, fields: dict[str, Any]) -> None:
     before.pop("last_seen_at", None)  # is no news to anyone
     if before:
         player_changed.send(sender=Player, player=player, before=before)
+    return before
 
 
 def _locked_or_new(*, game: GameRecord, player_id: str, first: dict[str, Any]) -> tuple[Player, bool]:
@@ -113,7 +128,7 @@ def _locked_or_new(*, game: GameRecord, player_id: str, first: dict[str, Any]) -
     raise Unavailable("The player is being made and erased again and again.", retry_after=1)
 
 
-def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
+def player_erase(*, game: GameRecord, player_id: str, at: datetime, who: Who = HOUSE) -> None:
     """Forgets who the player was. The row stays as a number, so that what others did against it stays true."""
     with transaction.atomic():
         player = player_get(game=game, player_id=player_id, lock=True)
@@ -127,6 +142,7 @@ def player_erase(*, game: GameRecord, player_id: str, at: datetime) -> None:
         player.save()
         player.bans.update(reason="")
         player_erased.send(sender=Player, player=player)
+        audit.record(verb="player.erase", who=who, about=player)
     forget_after_commit()
 
 
@@ -137,12 +153,14 @@ def erased_ids_forget(*, at: datetime) -> int:
     return ErasedId.objects.filter(~Exists(banned), erased_at__lt=at - longest).delete()[0]
 
 
-def player_revoke_tokens(*, player: Player, at: datetime) -> None:
+def player_revoke_tokens(*, player: Player, at: datetime, who: Who = HOUSE) -> None:
     """Every token of the player made before `at` is refused from now on. Tokens know whole seconds, so one made later
     in the same second is refused as well: better a new one too few than an old one too many.
     """
     player.tokens_valid_from = at
-    player.save(update_fields=["tokens_valid_from"])
+    with transaction.atomic():
+        player.save(update_fields=["tokens_valid_from"])
+        audit.record(verb="player.sign_out", who=who, about=player, after={"tokens_valid_from": at})
     forget_after_commit()
 
 

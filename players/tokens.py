@@ -33,6 +33,11 @@ def issuer_of(token: str) -> str:
     return str(_claims(token, verify=None).get("iss", ""))
 
 
+def expiry_of(token: str) -> datetime | None:
+    """As it says itself; of one that is proven."""
+    return _instant(_claims(token, verify=None), "exp")
+
+
 def player_claims(token: str, *, secret: str, now: datetime) -> PlayerClaims:
     claims = _claims(token, verify=secret)
     if claims.get("typ") != "player":
@@ -83,11 +88,13 @@ def attempt_claims(token: str, *, secret: str, now: datetime) -> AttemptClaims:
     claims = _claims(token, verify=secret)
     if claims.get("typ") != "attempt":
         raise TokenRefused("This is not an attempt token.")
-    expires, began = _instant(claims, "exp"), _instant(claims, "iat")
+    expires, began, valid = (_instant(claims, name) for name in ("exp", "iat", "nbf"))
     if expires is None or expires > now + timedelta(seconds=MOST_SECONDS) + CLOCK_SKEW:
         raise TokenRefused("An attempt token expires within 24 hours.")
     if began is not None and began > now + CLOCK_SKEW:
         raise TokenRefused("The token is from the future.")
+    if valid is not None and valid > now + CLOCK_SKEW:
+        raise TokenRefused("The token is not valid yet.")
     cap, score = _exact(claims, "cap"), _exact(claims, "score")
     if cap is None and score is None:
         raise TokenRefused("The token vouches for no score: it has no cap.")

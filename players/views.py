@@ -3,6 +3,8 @@
 from typing import cast
 
 from config.api import ApiView
+from config.audit import Who
+from players import access
 from players.access import Caller
 from players.authentication import CallerAuthentication
 
@@ -13,3 +15,7 @@ class CallerView(ApiView):
     @property
     def caller(self) -> Caller:
         return cast("Caller", self.request.auth)
+
+    @property
+    def who(self) -> Who:
+        return access.who(self.caller, address=self.address)

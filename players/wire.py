@@ -43,6 +43,7 @@ class PlayerProfile(Outgoing):
 
 class PlayerBan(Outgoing):
     kind: str
+    mode: str | None
     starts_at: Instant
     ends_at: Instant | None
     reason: str

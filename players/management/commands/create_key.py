@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config.audit import by_command
 from players.commands import game_named
 from players.scopes import Scope
 from players.services import key_create
@@ -22,5 +23,6 @@ class Command(BaseCommand):
             scopes = Scope.parse(options["scopes"])
         except ValueError as error:
             raise CommandError(str(error)) from None
-        _, text = key_create(game=game_named(options["game"]), scopes=scopes, label=options["label"][:100])
+        game, label = game_named(options["game"]), options["label"][:100]
+        _, text = key_create(game=game, scopes=scopes, label=label, who=by_command("create_key"))
         self.stdout.write(text)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from config import audit
 from players.commands import game_named
 
 
@@ -14,4 +15,6 @@ class Command(BaseCommand):
         parser.add_argument("game", metavar="GAME")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(game_named(options["game"]).signing_secret)
+        game = game_named(options["game"])
+        audit.record(verb="secret.show", who=audit.by_command("show_secret"), about=game)
+        self.stdout.write(game.signing_secret)
