@@ -1,89 +1,183 @@
-"""`/ws`: one socket, messages with an `op`, each with an id of its own in the logs. Boards are subscribed to here once
-there are boards; until then a subscription is checked like any read and answered honestly.
+"""`/ws`: one socket, messages with an `op`, each with an id of its own in the logs.
+
+Plain ASGI: Channels' own consumers have a channel each on the layer and hop through a thread for every message.
 """
 
-from typing import Annotated, Any, Literal
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
-from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
-from django.utils import timezone
-from msgspec import Meta
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
-from config import errors, wire
+from config import errors
+from config.address import client_address
+from config.metrics import SOCKETS_CLOSED
 from config.request_context import begin, new_request_id
-from leaderboards.selectors import mode_get
-from players import access
-from players.authentication import caller_from_credential
+from leaderboards.live import limits, looks, messages
+from leaderboards.live.hub import Hub, hub
+from leaderboards.live.limits import Pace
+from leaderboards.live.looks import Papers, papers_of
+from leaderboards.live.messages import Message
+from leaderboards.live.origins import may_connect
+from leaderboards.live.sockets import TOO_BIG, TOO_MANY, UNAUTHENTICATED, Socket
+from leaderboards.live.subscriptions import BoardSubscription, RankSubscription
 
 log = structlog.get_logger(__name__)
-
+T = TypeVar("T")
+_PAUSES = (0.2, 0.5, 1.0)  # seconds
 LARGEST_MESSAGE = 16 * 1024  # bytes; granian itself would take 64 MiB
-TOO_BIG = 1009  # the WebSocket close code
-UNAUTHENTICATED = 4401
-
-Word = Annotated[str, Meta(max_length=128)]
 
 
-class Message(wire.Incoming):
-    op: Literal["subscribe", "follow", "unsubscribe"]
-    id: Word
-    game: Word = ""
-    mode: Word = ""
-    window: Word = "alltime"
-    scope: Word = "global"
-    limit: Annotated[int, Meta(ge=1, le=100)] = 10
-    token: Annotated[str, Meta(max_length=4096)] = ""
+async def live_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    await receive()  # websocket.connect
+    if not may_connect(scope):
+        SOCKETS_CLOSED.labels("origin").inc()
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
+    await LiveConsumer(hub, Socket(send, address=_address(scope)), papers_of(scope)).serve(receive)
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
-    async def connect(self) -> None:
-        await self.accept()
-        if isinstance(self.scope["caller"], errors.Unauthenticated):
-            await self._refuse("", self.scope["caller"])
-            await self.close(UNAUTHENTICATED)
+async def no_such_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    """Every other address: refused before it is opened, where Channels would raise for whoever tries doors."""
+    await receive()
+    await send({"type": "websocket.close", "code": 1000, "reason": ""})
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        begin(new_request_id())
-        body = text_data.encode() if text_data is not None else bytes_data or b""
-        if len(body) > LARGEST_MESSAGE:
-            await self.close(TOO_BIG)
-            return
-        message_id = ""
+
+class LiveConsumer:
+    def __init__(self, hub: Hub, socket: Socket, papers: Papers) -> None:
+        self.hub, self.socket, self.papers = hub, socket, papers
+        self.pace = Pace()
+
+    async def serve(self, receive: ASGIReceiveCallable) -> None:
+        """Until either side has enough. What is read is obeyed one by one, so that nobody is asked for more at once."""
+        await self.hub.enter(self.socket)
+        reading = asyncio.get_running_loop().create_task(self._read(receive))
         try:
-            message = wire.decode(body, Message)
-            message_id = message.id
+            await self.socket.ended
+            reading.cancel()
+            await asyncio.wait([reading])  # the server closes nothing that is being read from
+            self.hub.unwatch_all(self.socket)
+            await self.socket.close()
+        finally:
+            reading.cancel()
+            self.hub.leave(self.socket)
+
+    async def _read(self, receive: ASGIReceiveCallable) -> None:
+        try:
+            await self._admit()
+            while not self.socket.ended.done():
+                event: Any = await receive()
+                if event["type"] == "websocket.disconnect":
+                    self.socket.end(None)
+                    return
+                begin(new_request_id())
+                await self._receive(event)
+        except Exception:
+            log.exception("socket_failed")
+            self.socket.end(1011)
+
+    async def _admit(self) -> None:
+        try:
+            self.hub.crowd.check_address(self.socket)
+            if self.papers.header:
+                await self.hub.threads.run(partial(looks.check_header, self.papers))
+        except errors.RateLimited as error:
+            self._close_with(error, TOO_MANY, "address")
+        except errors.Unauthenticated as error:
+            self._close_with(error, UNAUTHENTICATED, "unauthenticated")
+
+    async def _receive(self, event: Any) -> None:
+        text = event.get("text")
+        body = text.encode("utf-8", "surrogatepass") if text is not None else event.get("bytes") or b""
+        if len(body) > LARGEST_MESSAGE:
+            SOCKETS_CLOSED.labels("too_big").inc()
+            self.socket.end(TOO_BIG)
+        elif not self.pace.allows():
+            self._close_with(errors.RateLimited("That was too many messages."), TOO_MANY, "flood")
+        else:
+            await self._answer(body)
+
+    async def _answer(self, body: bytes) -> None:
+        id_ = ""
+        try:
+            message = messages.read(body)
+            id_ = message.id
             await self._obey(message)
         except errors.DomainError as error:
-            await self._refuse(message_id, error)
+            self._refuse(id_ or messages.id_in(body), error)
         except Exception:
             log.exception("message_failed")
-            await self._refuse(message_id, errors.InternalError("This is our fault."))
+            self._refuse(id_, errors.InternalError())
 
     async def _obey(self, message: Message) -> None:
+        if message.op == "ping":
+            self.socket.say(messages.PONG)
+            return
         log.info("message", op=message.op)
         if message.op == "unsubscribe":
-            await self._say({"type": "unsubscribed", "id": message.id})
-            return
-        await self._check_readable(message)
-        raise errors.Unavailable("This version keeps no live boards yet.")
+            if (known := self.socket.subscriptions.get(message.id)) is not None:
+                self.hub.unwatch(known)
+            self.socket.say(messages.unsubscribed(message.id))
+        elif message.op == "subscribe":
+            await self._subscribe(message)
+        else:
+            await self._follow(message)
 
-    @database_sync_to_async
-    def _check_readable(self, message: Message) -> None:
-        caller = self.scope["caller"]
-        if message.token:
-            caller = caller_from_credential(message.token, now=timezone.now())
-        mode_get(game=access.may_read(caller, message.game), mode=message.mode)
+    async def _subscribe(self, message: Message) -> None:
+        watch = await self._watch_of(message)
+        subscription = BoardSubscription(self.socket, self.papers, message, watch)
+        await self.hub.watch(subscription)
+        # alone where one is known: what it sees may be its own
+        key = (watch.board, message.limit) if watch.player_id is None else object()
+        try:
+            top = await self._look(key, partial(looks.top_now, self.papers, message))
+        except Exception:
+            self.hub.unwatch(subscription)
+            raise
+        subscription.show(top.order, top.tail(message.limit))
+        subscription.begin()
 
-    async def _refuse(self, message_id: str, error: errors.DomainError) -> None:
-        await self._say({"type": "error", "id": message_id, "code": error.code, "detail": error.detail})
+    async def _follow(self, message: Message) -> None:
+        watch = await self._watch_of(message)
+        subscription = RankSubscription(self.socket, self.papers, message, watch)
+        await self.hub.watch(subscription)
+        followed = watch.followed or ""
+        try:
+            rank = await self._look(object(), partial(looks.rank_now, self.papers, message, followed))
+        except Exception:
+            self.hub.unwatch(subscription)
+            raise
+        subscription.show(rank)
+        subscription.begin()
 
-    async def _say(self, message: dict[str, Any]) -> None:
-        await self.send(text_data=wire.encode(message).decode())
+    async def _look(self, key: object, act: Callable[[], T]) -> T:
+        """A board that is just being made is waited for a little."""
+        for pause in _PAUSES:
+            try:
+                return await self.hub.threads.once(key, act)
+            except errors.Unavailable:
+                await asyncio.sleep(pause)
+        return await self.hub.threads.once(key, act)
+
+    async def _watch_of(self, message: Message) -> looks.Watch:
+        limits.check_subscriptions(self.socket, message.id)
+        watch = await self.hub.threads.run(partial(looks.watch_of, self.papers, message))
+        self.hub.crowd.check_player(watch, self.socket)
+        return watch
+
+    def _close_with(self, error: errors.DomainError, code: int, why: str) -> None:
+        SOCKETS_CLOSED.labels(why).inc()
+        self._refuse("", error)
+        self.socket.end(code)
+
+    def _refuse(self, id_: str, error: errors.DomainError) -> None:
+        self.socket.say(messages.error(id_, error))
 
 
-class NoSuchSocket(AsyncWebsocketConsumer):
-    """Every other address: refused before it is opened, where Channels would raise for whoever tries doors."""
-
-    async def connect(self) -> None:
-        await self.close()
+def _address(scope: Any) -> str:
+    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    client = scope.get("client") or ("",)
+    return client_address({"REMOTE_ADDR": client[0], "HTTP_X_FORWARDED_FOR": ",".join(forwarded)})

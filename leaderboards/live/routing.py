@@ -1,5 +1,8 @@
+from typing import Any
+
 from django.urls import path, re_path
 
-from leaderboards.live.consumers import LiveConsumer, NoSuchSocket
+from leaderboards.live.consumers import live_socket, no_such_socket
 
-websocket_urlpatterns = [path("ws", LiveConsumer.as_asgi()), re_path("", NoSuchSocket.as_asgi())]
+_views: list[Any] = [live_socket, no_such_socket]  # ASGI applications, which Channels routes as Django does views
+websocket_urlpatterns = [path("ws", _views[0]), re_path("", _views[1])]

@@ -1,0 +1,39 @@
+"""Who looks at a page: a player signed in to the game, an operator, or nobody. May see what the API would tell."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.translation import gettext_lazy
+
+from config.errors import Unauthenticated
+from players.access import NOBODY, Caller, may_read
+from players.authentication import caller_from_user
+from players.lookups import GameRecord
+from players.sessions import session_caller
+
+
+class PrivateGame(Unauthenticated):
+    title = gettext_lazy("This game is private")  # type: ignore[assignment]
+    sentence = gettext_lazy("Its boards are for its players. Come in by the link that the game hands out.")  # type: ignore[assignment]
+
+
+def caller_of(request: HttpRequest, game: str) -> Caller:
+    """Without a cookie nobody, and the session is not looked into."""
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES:
+        return NOBODY
+    player = session_caller(request.session, game)
+    return caller_from_user(request.user) if player is NOBODY else player
+
+
+def readable(caller: Caller, game: str) -> GameRecord:
+    try:
+        return may_read(caller, game)
+    except Unauthenticated:
+        raise PrivateGame from None
+
+
+def shown(response: HttpResponse) -> HttpResponse:
+    """A page as it goes out: it is another one for every visitor."""
+    patch_vary_headers(response, ["Cookie"])
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
