@@ -5,10 +5,12 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest
 
+from config import audit
 from config.errors import DomainError
 from leaderboards.models import RULES, Mode, Outbox, SetAside
 from leaderboards.rules.mode import LOCKED, examine
@@ -16,7 +18,7 @@ from leaderboards.rules.windows import Kind
 from leaderboards.services.set_aside import batch_retry, retry_due_at
 
 
-class BoundsField(forms.JSONField):
+class RulesField(forms.JSONField):
     """JSON can be wrong in more ways than JSONField knows of: numbers of thousands of digits, brackets without end,
     halves of characters that no page can show.
     """
@@ -70,15 +72,20 @@ class ModeForm(forms.ModelForm):
         ],
         help_text="Who sends scores.",
     )
-    bounds = BoundsField(
+    bounds = RulesField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
         help_text='Tighter, scaled bounds: {"level:7": {"low": null, "high": 5000}}. Empty: none.',
     )
+    checks = RulesField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+        help_text='How checks are tuned: {"jump": {"max": 5000}, "outlier": {"on": false}}. Empty: as by default.',
+    )
 
     class Meta:
         model = Mode
-        fields = ["game", "slug", "title", "description", "active", *RULES]
+        fields = ["game", "slug", "title", "description", "active", *RULES, "checks"]
         help_texts = {
             "dimensions": "Names with commas between. region and country come from the player, others with each score.",
             "dimension_values": "The most values that a submitted dimension may take.",
@@ -98,6 +105,7 @@ class ModeAdmin(admin.ModelAdmin):
         ("Scores", {"fields": ["aggregation", "order", "decimals", "min_score", "max_score", "max_total", "bounds"]}),
         ("Windows", {"fields": ["windows", "timezone", "grace_seconds"]}),
         ("Ranks", {"fields": ["ranking", "tie_break", "dimensions", "dimension_values"]}),
+        ("Checks", {"fields": ["checks"]}),
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Mode | None = None) -> list[str]:
@@ -159,7 +167,9 @@ class SetAsideAdmin(admin.ModelAdmin):
         tried = 0
         for batch in batches:
             try:
-                batch_retry(batch=batch)
+                with transaction.atomic():
+                    batch_retry(batch=batch)
+                    audit.record(verb="batch.retry", who=audit.by_request(request), about=batch)
                 tried += 1
             except DomainError as error:
                 messages.error(request, f"{batch}: {error.detail}")

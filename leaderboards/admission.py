@@ -13,30 +13,23 @@ from django.utils.module_loading import import_string
 from config.errors import DomainError
 from config.metrics import CHECKS_FAILED
 from leaderboards.candidates import Candidate
-from leaderboards.log import State
+from leaderboards.verdicts import Verdict, not_made
+from players.access import NOBODY, Caller
 from players.lookups import GameRecord
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Logged, with this state and for this reason, which the player may know."""
-
-    state: State
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Door:
-    """Where and when a batch came in; with whose credentials, each of it says."""
+    """Where and when a batch came in; with whose credentials, each of it says. `caller`: who sent it as one batch."""
 
     game: GameRecord
     now: datetime
+    caller: Caller = NOBODY
 
 
 Finding = Verdict | DomainError  # an error is answered, and nothing is logged
-_FAILED = Verdict(State.QUARANTINED, "A check could not be made; someone will look at it.")
 
 
 class Check(Protocol):
@@ -53,23 +46,29 @@ def _checks(paths: tuple[str, ...]) -> list[Check]:
 
 
 def judge(batch: Sequence[Candidate], door: Door) -> dict[int, DomainError]:
-    """Those that are refused. The others have their state and reasons set."""
+    """Those that are refused. The others have their state, reasons and verdicts set."""
     refused: dict[int, DomainError] = {}
     for check in _checks(tuple(settings.SCORE_CHECKS)):
         for index, finding in _findings(check, batch, door).items():
             if isinstance(finding, DomainError):
                 refused.setdefault(index, finding)
                 continue
-            one = batch[index]
-            one.state = max(one.state, finding.state)
-            one.reasons.append(finding.reason)
+            _judged(batch[index], finding)
     return refused
+
+
+def _judged(one: Candidate, verdict: Verdict) -> None:
+    one.verdicts.append(verdict)
+    one.state = max(one.state, verdict.state)
+    if verdict.heard:
+        one.reasons.append(verdict.heard)
 
 
 def _findings(check: Check, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
     try:
         return check.judge(batch, door)
     except Exception:  # a check that is broken takes no scores down with it, and lets none through either
-        CHECKS_FAILED.labels(type(check).__name__).inc()
-        log.exception("check_failed", check=type(check).__name__, consequence="its batch is quarantined")
-        return dict.fromkeys(range(len(batch)), _FAILED)
+        name = type(check).__name__
+        CHECKS_FAILED.labels(name).inc()
+        log.exception("check_failed", check=name, consequence="its batch is quarantined")
+        return dict.fromkeys(range(len(batch)), not_made(check))

@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from django.apps import AppConfig
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -14,10 +16,14 @@ class LeaderboardsApp(AppConfig):
 
         known.connect()
         corrections.connect()
-        for path in settings.SCORE_CHECKS:
-            try:
-                import_string(path)
-            except ImportError as error:
-                raise ConfigurationError(
-                    f"RUNG_SCORE_CHECKS names {path!r}, which cannot be imported: {error}."
-                ) from None
+        check_paths("RUNG_SCORE_CHECKS", settings.SCORE_CHECKS)
+        check_paths("RUNG_STAMP_CHECKS", settings.STAMP_CHECKS)
+
+
+def check_paths(variable: str, paths: Iterable[str]) -> None:
+    """What is named wrong is said when it starts."""
+    for path in paths:
+        try:
+            import_string(path)
+        except ImportError as error:
+            raise ConfigurationError(f"{variable} names {path!r}, which cannot be imported: {error}.") from None

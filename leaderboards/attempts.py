@@ -7,8 +7,9 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db import connection
+from django.db import connection, connections
 
+from config import replica
 from leaderboards import cursors
 from leaderboards.cursors import AttemptCursor
 from leaderboards.errors import AttemptNotFound
@@ -19,6 +20,7 @@ from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.wire_scores import AttemptList, AttemptsQuery, AttemptState
 from players.models import Player
 
+_REASONED = (State.QUARANTINED, State.REJECTED)  # of the others the log may have some that hold no more
 _COLUMNS = """
 SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
     a.dimensions, a.metadata::text, a.reasons, a.id
@@ -41,20 +43,21 @@ def _window_ids(mask: int, second: datetime, timezone: str) -> tuple[str, ...]:
 
 
 def attempt_state(*, player: Player, attempt_id: str) -> AttemptState:
-    """The last one, where an id was used again after its time."""
+    """The last one, where an id was used again after its time. Asked of the primary: whoever asks has just sent it."""
     try:
         wanted = UUID(attempt_id)
     except ValueError:  # what cannot be an id is nobody's
         rows: list[Any] = []
     else:
-        rows = _rows("AND a.attempt_id = %s ORDER BY a.received_at DESC LIMIT 1", [player.pk, wanted])
+        last = "AND a.attempt_id = %s ORDER BY a.received_at DESC LIMIT 1"
+        rows = _rows(replica.PRIMARY, last, [player.pk, wanted])
     if not rows:
         raise AttemptNotFound(f"{player.player_id} has no attempt {attempt_id[:64]!r}.")
     return _state(rows[0])
 
 
 def attempt_list(*, player: Player, asked: AttemptsQuery) -> AttemptList:
-    """Newest first."""
+    """Newest first. May be a second behind."""
     where = ""
     params: list[Any] = [player.pk]
     if asked.cursor is not None:
@@ -63,7 +66,8 @@ def attempt_list(*, player: Player, asked: AttemptsQuery) -> AttemptList:
             raise cursors.refusal("is one of another player")
         where = "AND (a.received_at, a.id) < (%s, %s)"
         params += [instant_of(cursor.received), cursor.id]
-    rows = _rows(f"{where} ORDER BY a.received_at DESC, a.id DESC LIMIT %s", [*params, asked.limit + 1])
+    some = f"{where} ORDER BY a.received_at DESC, a.id DESC LIMIT %s"
+    rows = replica.read(lambda database: _rows(database, some, [*params, asked.limit + 1]))
     shown, last = rows[: asked.limit], rows[asked.limit - 1 : asked.limit]
     return AttemptList(
         attempts=[_state(row) for row in shown],
@@ -89,8 +93,8 @@ def metadata_of(mode: int, window: str, scope: str, players: Sequence[int]) -> d
         return {player: msgspec.json.decode(metadata) for player, metadata in cursor.fetchall()}
 
 
-def _rows(rest: str, params: Sequence[Any]) -> list[Any]:
-    with connection.cursor() as cursor:
+def _rows(database: str, rest: str, params: Sequence[Any]) -> list[Any]:
+    with connections[database].cursor() as cursor:
         cursor.execute(_COLUMNS + rest, params)
         return list(cursor.fetchall())
 
@@ -112,5 +116,5 @@ def _state(row: Any) -> AttemptState:
         windows=window_ids(mask, achieved, timezone),
         dimensions=msgspec.json.decode(dimensions) if dimensions else {},
         metadata=msgspec.json.decode(metadata) if metadata else None,
-        reasons=msgspec.json.decode(reasons) if reasons else [],
+        reasons=msgspec.json.decode(reasons) if reasons and state in _REASONED else [],
     )

@@ -1,7 +1,8 @@
 """Boards with names: what a reader sees. Names not known yet are one query, however long the page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from config.errors import DomainError, InvalidRequest
 from leaderboards import attempts, cursors, ranking
@@ -9,10 +10,11 @@ from leaderboards.boards.board import Band, Board, Entry, Page, Stop
 from leaderboards.cursors import BoardCursor
 from leaderboards.rules import encoding
 from leaderboards.rules.instants import micros
+from leaderboards.waiting import pending_states
 from leaderboards.whereabouts import Around, around
 from leaderboards.wire_scores import BoardQuery, BoardState, EntryState, LookupState, StandingState
 from players.errors import PlayerNotFound
-from players.profiles import Profile, profiles, profiles_named
+from players.profiles import Profile, pks_named, profiles, profiles_named
 
 
 def board_state(board: Board, *, asked: BoardQuery) -> BoardState:
@@ -90,51 +92,57 @@ def lookup_state(board: Board, *, player_ids: Sequence[str]) -> LookupState:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """Where somebody wants to know that a player stands."""
 
     board: Board
     player_id: str
     neighbors: int
+    waiting: bool = False  # whether whoever asks may know what waits for a look
 
 
 def standing_states(asked: Sequence[Asked]) -> list[StandingState | DomainError]:
     """For each; any number of them costs as many trips as there are boards, times three."""
-    players = profiles_named([(one.board.mode.game_id, one.player_id) for one in asked])
+    players = pks_named([(one.board.mode.game_id, one.player_id) for one in asked])
     by_board: dict[Board, list[int]] = {}
     for index, one in enumerate(asked):
         if (one.board.mode.game_id, one.player_id) in players:
             by_board.setdefault(one.board, []).append(index)
-    told: list[StandingState | DomainError] = [_not_found(one) for one in asked]
+    told: list[StandingState | DomainError | None] = [None] * len(asked)
     for board, indexes in by_board.items():
-        wanted = [(players[board.mode.game_id, asked[index].player_id], asked[index].neighbors) for index in indexes]
+        own = [asked[index] for index in indexes]
         try:
-            states: list[StandingState | DomainError] = [*_standings(board, wanted)]
+            states: list[StandingState | DomainError] = [*_standings(board, own, players)]
         except DomainError as error:
             states = [error] * len(indexes)
         for index, state in zip(indexes, states, strict=True):
             told[index] = state
-    return told
+    return [state or _not_found(one) for state, one in zip(told, asked, strict=True)]
 
 
 def _not_found(one: Asked) -> PlayerNotFound:
     return PlayerNotFound(f"There is no player {one.player_id!r} in {one.board.mode.game.slug}.")
 
 
-def _standings(board: Board, wanted: Sequence[tuple[Profile, int]]) -> list[StandingState]:
-    page, found = around(board, [(player.pk, most) for player, most in wanted])
+def _standings(board: Board, asked: Sequence[Asked], players: Mapping[tuple[int, str], int]) -> list[StandingState]:
+    game = board.mode.game_id
+    page, found = around(board, [(players[game, one.player_id], one.neighbors) for one in asked])
     beside = {entry.player for one in found if one for entry in (*one.above, *one.below)}
     shown = profiles(beside) if beside else {}
-    return [_standing(board, page, player, where, shown) for (player, _), where in zip(wanted, found, strict=True)]
+    told = [_standing(board, page, one.player_id, where, shown) for one, where in zip(asked, found, strict=True)]
+    pending = pending_states(board, [players[game, one.player_id] for one in asked if one.waiting])
+    for one, state in zip(asked, told, strict=True):
+        if pending and one.waiting:
+            state.pending = pending.get(players[game, one.player_id], [])
+    return told
 
 
 def _standing(
-    board: Board, page: Page, player: Profile, where: Around | None, shown: Mapping[int, Profile]
+    board: Board, page: Page, player_id: str, where: Around | None, shown: Mapping[int, Profile]
 ) -> StandingState:
     own = where.own if where else None
     return StandingState(
-        player_id=player.player_id,
+        player_id=player_id,
         rank=own.rank if own else None,
         score=encoding.unscale(own.score, board.rules.decimals) if own else None,
         achieved_at=own.achieved_at if own else None,

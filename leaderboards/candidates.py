@@ -14,6 +14,7 @@ from leaderboards.log import Logged, State
 from leaderboards.models import Mode
 from leaderboards.rules import encoding, windows
 from leaderboards.rules.mode import DIMENSION_VALUE, PLAYERS_OWN, ModeRules
+from leaderboards.verdicts import Verdict
 from leaderboards.wire_scores import ClientInfo, Submission
 from players import tokens
 from players.access import Caller, Kind
@@ -42,7 +43,8 @@ class Candidate(msgspec.Struct, kw_only=True):
     windows: int = 0
     refusal: DomainError | None = None  # by the mode's own rules
     state: State = State.ACCEPTED
-    reasons: list[str] = []
+    reasons: list[str] = []  # which the player may know
+    verdicts: list[Verdict] = []  # of the checks
     # once it is logged:
     player: int = 0
     taken: bool = False  # by an earlier item of the same batch

@@ -9,13 +9,14 @@ from django.db import OperationalError, ProgrammingError, connection, transactio
 from psycopg import errors as pg
 
 from config.errors import Unavailable
-from leaderboards import log, outbox, partitions
+from leaderboards import log, outbox, partitions, verdicts
 from leaderboards.candidates import Candidate
 from leaderboards.log import Attempt, Key, Logged, State
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
 from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import locked_changes
+from leaderboards.verdicts import Found
 
 _TRIES = 5
 
@@ -66,12 +67,14 @@ def _attempt(one: Candidate) -> Attempt:
 
 
 def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[outbox.Stream]:
-    arrived = log.enter()
-    new = log.append(attempts, arrived=arrived)
+    arrival = log.enter()
+    arrived, new = arrival.at, log.append(attempts, arrival=arrival)
     known = [key for key in first if key not in new] if len(new) != len(first) else []
     before = log.find(known, since=partitions.recent_since(arrived))
     rows: dict[int, list[ScoreRow]] = {}
     modes: dict[int, Mode] = {}
+    found: list[Found] = []
+    at = micros(last := arrived)
     for key, one in first.items():
         id_ = new.get(key)
         if id_ is None:
@@ -80,11 +83,19 @@ def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[
         one.known = False  # whatever a try before this one found
         one.logged = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, one.dimensions)
         modes[one.mode_id] = one.mode
+        if one.verdicts:
+            found += _found(one, id_, arrived)
         counting = rows.setdefault(one.mode_id, [])
         if one.state is State.ACCEPTED:
-            at = micros(one.achieved_at)
+            if one.achieved_at is not last:  # whoever does not say when it was has the batch's own moment
+                at = micros(last := one.achieved_at)
             counting.append(ScoreRow(one.player, one.score, at, id_, one.windows, one.dimensions))
+    verdicts.record(found)
     return _streams(rows, modes, arrived)
+
+
+def _found(one: Candidate, id_: int, arrived: datetime) -> list[Found]:
+    return [Found(one.mode, one.player, id_, one.attempt_id, arrived, one.score, verdict) for verdict in one.verdicts]
 
 
 def _streams(rows: Mapping[int, list[ScoreRow]], modes: Mapping[int, Mode], arrived: datetime) -> list[outbox.Stream]:

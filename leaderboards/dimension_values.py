@@ -62,3 +62,29 @@ def _fitting(values: Sequence[Value], most: Mapping[int, int]) -> list[Value]:
             taken[mode, name] = taken.get((mode, name), 0) + 1
             fitting.append(value)
     return fitting
+
+
+def values_seen(mode: int, *, most: int) -> dict[str, list[str]]:
+    """By dimension, values that there are boards of: the submitted ones, and where the newest players are from.
+
+    All who ever played would tell every region, and take a look at each of them.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SEEN, [mode, mode, most])
+        found: dict[str, list[str]] = {}
+        for name, value in cursor.fetchall():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+_SEEN = """
+WITH newest AS (
+    SELECT region, country FROM leaderboards_placement WHERE mode_id = %s AND listed ORDER BY player_id DESC LIMIT 5000
+), seen AS (
+    SELECT 'region' AS name, region AS value FROM newest UNION SELECT 'country', country FROM newest
+    UNION SELECT name, value FROM leaderboards_dimensionvalue WHERE mode_id = %s
+), numbered AS (
+    SELECT name, value, row_number() OVER (PARTITION BY name ORDER BY value) AS number FROM seen WHERE value <> ''
+)
+SELECT name, value FROM numbered WHERE number <= %s ORDER BY name, value
+"""

@@ -1,27 +1,35 @@
 """What a batch does to the boards: absolute values, so that sending it twice is nothing. Raw scores, not places."""
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
-VERSION = 2
-_Board = tuple[str, str]  # window, scope
+VERSION = 3
 
 
 class BoardChange(msgspec.Struct, array_like=True, frozen=True):
-    """Column by column: who stands there from now on with what, achieved when (microseconds since 1970); who leaves."""
+    """Of one window, the same in each of these scopes, column by column and in the order of players: who stands there
+    from now on with what, achieved when (microseconds since 1970); who leaves.
+    """
 
     window: str
-    scope: str
+    scopes: list[str] | str  # before version 3 always one
     players: list[int]
     scores: list[int]
     ats: list[int]
     drop: list[int]
 
-    def put(self, player: int, score: int, at: int) -> None:
-        self.players.append(player)
-        self.scores.append(score)
-        self.ats.append(at)
+    def between(self, first: int, last: int) -> "BoardChange | None":
+        """The part that concerns players from the first to the last."""
+        put = slice(bisect_left(self.players, first), bisect_right(self.players, last))
+        players = self.players[put]
+        drop = self.drop[bisect_left(self.drop, first) : bisect_right(self.drop, last)]
+        if not players and not drop:
+            return None
+        return BoardChange(self.window, self.scopes, players, self.scores[put], self.ats[put], drop)
 
 
 class Effect(msgspec.Struct, array_like=True, frozen=True):
@@ -29,34 +37,21 @@ class Effect(msgspec.Struct, array_like=True, frozen=True):
     boards: list[BoardChange]
 
 
+class Stamped(NamedTuple):
+    """A numbered effect, frozen."""
+
+    seq: int
+    effect: Effect
+    at: datetime
+
+
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Effect).decode
 
 
-class Gathering:
-    """Changes as they are found, player by player."""
-
-    def __init__(self) -> None:
-        self.by_player: dict[int, dict[_Board, tuple[int, int] | None]] = {}  # score and time, or None: leaves
-
-    def put(self, player: int, board: _Board, score: int, at: int) -> None:
-        self.by_player.setdefault(player, {})[board] = score, at
-
-    def drop(self, player: int, board: _Board) -> None:
-        self.by_player.setdefault(player, {}).setdefault(board, None)
-
-    def effects(self, players_each: int) -> Iterator[Effect]:
-        """All of a player in one effect, so that no one is ever half moved."""
-        players = sorted(self.by_player)
-        for first in range(0, len(players), players_each):
-            boards: dict[_Board, BoardChange] = {}
-            for player in players[first : first + players_each]:
-                for board, told in self.by_player[player].items():
-                    change = boards.get(board)
-                    if change is None:
-                        change = boards[board] = BoardChange(*board, [], [], [], [])
-                    if told is None:
-                        change.drop.append(player)
-                    else:
-                        change.put(player, *told)
-            yield Effect(VERSION, list(boards.values()))
+def effects(changes: Sequence[BoardChange], players_each: int) -> Iterator[Effect]:
+    """All of a player in one effect, so that no one is ever half moved."""
+    players = sorted({player for change in changes for some in (change.players, change.drop) for player in some})
+    for first in range(0, len(players), players_each):
+        some = players[first : first + players_each]
+        yield Effect(VERSION, [part for change in changes if (part := change.between(some[0], some[-1]))])

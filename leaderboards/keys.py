@@ -1,6 +1,7 @@
 """Every Valkey key, channel group and lock name. All keys of a (mode, shard) share a hash tag, so one slot has them."""
 
 from enum import IntEnum, unique
+from hashlib import blake2b
 
 
 @unique
@@ -55,6 +56,57 @@ def histogram(mode: int, generation: int, window: str, scope: str) -> str:
 def histograms_read() -> str:
     """Which boards' histograms were read, and when."""
     return "rung:histograms:read"
+
+
+def happened(mode: int) -> str:
+    return f"rung:happened:{mode}"
+
+
+def heads_seen(mode: int, generation: int) -> str:
+    """How the heads of a mode's boards looked when they were last looked at."""
+    return f"rung:heads:{mode}.g{generation}"
+
+
+def heads_turn(mode: int) -> str:
+    return f"rung:heads:turn:{mode}"
+
+
+def live_boards() -> str:
+    """Which boards sockets watch, and when that was last said."""
+    return "rung:live:boards"
+
+
+def live_watchers(board: str) -> str:
+    """As what a board is watched, and when that was last said."""
+    return f"rung:live:on:{board}"
+
+
+def live_gate(board: str) -> str:
+    """There while a board has been marked within the last quarter of a second."""
+    return f"rung:live:gate:{board}"
+
+
+def live_dirty() -> str:
+    return "rung:live:dirty"
+
+
+def live_bell() -> str:
+    return "rung:live:bell"
+
+
+def live_number(board: str) -> str:
+    """How often a board has been announced."""
+    return f"rung:live:number:{board}"
+
+
+def live_told(board: str) -> str:
+    """A digest of what was announced last."""
+    return f"rung:live:told:{board}"
+
+
+def live_group(board: str) -> str:
+    """On the channel layer, whose names are short and plain."""
+    return f"board.{blake2b(board.encode(), digest_size=16).hexdigest()}"
 
 
 def _slot(mode: int, shard: int) -> str:

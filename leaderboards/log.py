@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from msgspec import Struct
 from psycopg import sql
 
-from config.sql import numbers, texts
+from config.sql import integer_array, numbers, texts
 from leaderboards import partitions
 
 MOST_AT_ONCE = 10_000  # by how much the sequence of ids rises
@@ -34,6 +35,8 @@ _COLUMNS = {
 }
 
 
+_READ = {name: attrgetter(name) for name in _COLUMNS}
+_INTEGERS = {"mode_id", "player_id", "score", "windows"}  # and nothing else
 _NUMBERS = {name for name, kind in _COLUMNS.items() if kind in ("bigint", "smallint")}
 
 
@@ -77,33 +80,40 @@ class Logged(Struct, frozen=True):
     dimensions: dict[str, str]
 
 
-def enter() -> datetime:
-    """The moment of arrival, and with it the day to write to. First in the transaction that logs."""
+class Arrival(NamedTuple):
+    """The moment of arrival, and with it the day to write to; the last of the ids that are the batch's own."""
+
+    at: datetime
+    last: int
+
+
+def enter() -> Arrival:
+    """First in the transaction that logs."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT score_attempts_enter()")
-        arrived: datetime = cursor.fetchone()[0]
-    return arrived
+        cursor.execute("SELECT score_attempts_enter(), nextval('score_attempts_id_seq')")
+        return Arrival(*cursor.fetchone())
 
 
-def append(attempts: Sequence[Attempt], *, arrived: datetime) -> dict[Key, int]:
+def append(attempts: Sequence[Attempt], *, arrival: Arrival) -> dict[Key, int]:
     """The ids of those that are new. Sorted, so that two batches with the same keys wait instead of deadlocking."""
     if len(attempts) > MOST_AT_ONCE:
         raise ValueError(f"The log takes {MOST_AT_ONCE:,} attempts at once.")
     rows = sorted(attempts, key=lambda one: (one.player_id, one.attempt_id.int))
-    values = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+    values = {name: list(map(read, rows)) for name, read in _READ.items()}
     same = {name: column[0] for name, column in values.items() if column.count(column[0]) == len(rows)}
     varying = {name: _column(name, column) for name, column in values.items() if name not in same}
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval('score_attempts_id_seq')")
-        before = cursor.fetchone()[0] - len(rows)  # a number is drawn for as many as a batch can have
-        parameters = {"arrived": arrived, "before": before, **varying, **same}
-        cursor.execute(_insert(partitions.day_of(arrived), tuple(varying)), parameters)
+        before = arrival.last - len(rows)  # a number is drawn for as many as a batch can have
+        parameters = {"arrived": arrival.at, "before": before, **varying, **same}
+        cursor.execute(_insert(partitions.day_of(arrival.at), tuple(varying)), parameters)
         return {rows[id_ - before - 1].key: id_ for (id_,) in cursor.fetchall()}
 
 
 def _column(name: str, values: Sequence[Any]) -> str:
     if name == "attempt_id":
         return "{" + ",".join([f"{value.int:032x}" for value in values]) + "}"
+    if name in _INTEGERS:
+        return integer_array(values)
     if name in _NUMBERS:
         return numbers("NULL" if value is None else int(value) for value in values)
     return texts(None if value is None else str(value) for value in values)
@@ -120,21 +130,6 @@ def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
             (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), json.loads(dimensions or "{}"))
             for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()
         }
-
-
-def quarantine(attempts: Sequence[tuple[int, int]], *, reason: str) -> None:
-    """Sets (player, id) aside until somebody looks at them: they count nowhere."""
-    if not attempts:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE score_attempts a SET state = %s, reasons = coalesce(a.reasons, '[]') || to_jsonb(%s::text)
-            FROM unnest(%s::bigint[], %s::bigint[]) AS i (player_id, id)
-            WHERE a.player_id = i.player_id AND a.id = i.id
-            """,
-            [State.QUARANTINED, reason, [player for player, _ in attempts], [id_ for _, id_ in attempts]],
-        )
 
 
 _FIND = """

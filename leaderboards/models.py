@@ -11,6 +11,7 @@ from django.db import models
 from django.utils.timezone import now
 
 from config.recall import forget_after_commit
+from leaderboards import tuning
 from leaderboards.projection import Outbox, Placement, SetAside, Stamp, Standing, Stream
 from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
 from leaderboards.rules.mode import (
@@ -56,8 +57,9 @@ def default_dimensions() -> list[str]:
 class ModeQuerySet(models.QuerySet["Mode"]):
     def update(self, **fields: Any) -> int:
         """Whoever knows a mode by heart forgets it: what is updated so sends no signal."""
-        forget_after_commit()
-        return super().update(**fields)
+        changed = super().update(**fields)
+        forget_after_commit()  # not before: without a transaction it is told at once, and who hears it reads again
+        return changed
 
 
 class Mode(models.Model):
@@ -94,6 +96,7 @@ class Mode(models.Model):
         default=DEFAULT.dimension_values, validators=[MinValueValidator(1), MaxValueValidator(MOST_DIMENSION_VALUES)]
     )
     submit = models.CharField(max_length=7, default=DEFAULT.submit, choices=_choices(Submit))
+    checks = models.JSONField(default=dict, blank=True, help_text="How checks are tuned. Empty: as by default.")
 
     shards = models.PositiveSmallIntegerField(default=default_shards, editable=False)
     generation = models.PositiveIntegerField(default=1, editable=False)  # of its boards; a rebuild makes the next
@@ -141,6 +144,8 @@ class Mode(models.Model):
         for field, sentences in examine(rules).errors.items():
             name, _, scope = field.partition(".")
             errors.setdefault(name, []).extend(f"{scope}: {told}" if scope else told for told in sentences)
+        for field, sentences in tuning.errors(self.checks, decimals=self.decimals).items():
+            errors.setdefault("checks", []).extend(f"{field.removeprefix('checks.')}: {told}" for told in sentences)
         before = Mode.objects.filter(pk=self.pk, first_score_at__isnull=False).first()
         for name in locked_changes(before.rules, rules) if before else ():
             errors.setdefault(name, []).append("Scores exist, and what they mean depends on this rule.")

@@ -1,6 +1,6 @@
 """The log's partitions, one a day of arrival (UTC): made ahead by beat, and by need. Plain SQL (docs/adr/0008)."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.db import connection, transaction
 from psycopg import sql
@@ -17,6 +17,12 @@ def name(day: date) -> str:
 
 def day_of(at: datetime) -> date:
     return at.astimezone(UTC).date()
+
+
+def span_of(day: date) -> tuple[datetime, datetime]:
+    """From its first moment to that of the next."""
+    begins = datetime.combine(day, time.min, tzinfo=UTC)
+    return begins, begins + timedelta(days=1)
 
 
 def today() -> date:
@@ -49,6 +55,7 @@ def make(day: date) -> bool:
             sql.SQL(
                 "CREATE TABLE {table} (LIKE score_attempts INCLUDING DEFAULTS, CONSTRAINT {check} CHECK ({span}));"
                 "CREATE UNIQUE INDEX ON {table} (player_id, attempt_id);"
+                "CREATE INDEX ON {table} (mode_id, player_id) WHERE state = 1;"  # in quarantine: few
                 "ALTER TABLE score_attempts ATTACH PARTITION {table} FOR VALUES FROM ({begins}) TO ({ends});"
                 "ALTER TABLE {table} DROP CONSTRAINT {check}"
             ).format(
@@ -60,6 +67,26 @@ def make(day: date) -> bool:
             )
         )
         return True
+
+
+def days() -> list[date]:
+    """That the log has, in their order."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT substring(relname FROM '[0-9]{8}$')::date FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid"
+            " WHERE inhparent = 'score_attempts'::regclass ORDER BY 1"
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def days_between(since: datetime, until: datetime) -> list[date]:
+    """Those on which something may have arrived from then to then, as far back as the log goes."""
+    return [day for day in days() if day_of(since) <= day <= day_of(until)]
+
+
+def first_day() -> date | None:
+    """How far back the log goes."""
+    return next(iter(days()), None)
 
 
 def recent_since(at: datetime) -> datetime:

@@ -9,13 +9,19 @@ from django.db import connection
 from config.sql import numbers, texts
 from leaderboards.models import Mode
 
-# of players_player p; whatever hides a player from boards is said here, and nowhere else
-_LISTED = """(
+
+def _listed(mode: str) -> str:
+    """Of players_player p in a mode; whatever hides a player from boards is said here, and nowhere else."""
+    return f"""(
     p.erased_at IS NULL AND NOT EXISTS (
         SELECT FROM players_ban b
         WHERE b.player_id = p.id AND b.starts_at <= %(now)s AND (b.ends_at IS NULL OR b.ends_at > %(now)s)
+            AND (b.mode_id IS NULL OR b.mode_id = {mode})
     )
 )"""
+
+
+_LISTED = _listed("%(mode)s")
 
 
 class Listing(NamedTuple):
@@ -38,24 +44,22 @@ class Placing(NamedTuple):
         return self.had != self.wanted
 
 
-def placings(mode: Mode, players: Iterable[int], *, named: Iterable[int], now: datetime) -> dict[int, Placing]:
-    """Of those that are named, and of those among the players whose placement is not what it should be."""
+def placings(mode: Mode, players: Iterable[int], *, now: datetime) -> dict[int, Placing]:
     with connection.cursor() as cursor:
-        cursor.execute(_PLACINGS, {"mode": mode.pk, "players": numbers(players), "named": numbers(named), "now": now})
-        return {
-            row[0]: Placing(None if row[6] is None else Listing(*row[4:]), Listing(*row[1:4]))
-            for row in cursor.fetchall()
-        }
+        cursor.execute(_PLACINGS, {"mode": mode.pk, "players": numbers(players), "now": now})
+        rows = cursor.fetchall()
+    known = {
+        (*wanted, *had): Placing(None if had[2] is None else Listing(*had), Listing(*wanted))
+        for wanted, had in {(row[1:4], row[4:]) for row in rows}
+    }
+    return {row[0]: known[row[1:]] for row in rows}
 
 
 # looked up one by one, by index: a plan that reads whole tables for a thousand players must not be thought of
 _PLACINGS = f"""
 SELECT i.player, coalesce(p.region, ''), coalesce(p.country, ''), coalesce(p.listed, false),
     l.region, l.country, l.listed
-FROM (
-    SELECT player, false AS named FROM unnest(%(players)s::bigint[]) AS i (player)
-    UNION ALL SELECT player, true FROM unnest(%(named)s::bigint[]) AS i (player)
-) i
+FROM unnest(%(players)s::bigint[]) AS i (player)
 LEFT JOIN LATERAL (
     SELECT p.region, p.country, {_LISTED} AS listed FROM players_player p WHERE p.id = i.player LIMIT 1
 ) p ON true
@@ -63,8 +67,6 @@ LEFT JOIN LATERAL (
     SELECT l.region, l.country, l.listed FROM leaderboards_placement l
     WHERE l.mode_id = %(mode)s AND l.player_id = i.player LIMIT 1
 ) l ON true
-WHERE i.named OR l.listed IS NULL
-    OR (l.region, l.country, l.listed) <> (coalesce(p.region, ''), coalesce(p.country, ''), coalesce(p.listed, false))
 """  # noqa: S608 - the text is ours
 
 
@@ -117,7 +119,7 @@ def misplaced_by_bans(*, since: datetime | None, now: datetime, most: int) -> li
             SELECT DISTINCT p.id FROM ({passed if since else "SELECT DISTINCT player_id FROM players_ban"}) b
             JOIN players_player p ON p.id = b.player_id AND p.erased_at IS NULL
             JOIN leaderboards_placement l ON l.player_id = p.id
-            WHERE l.listed <> {_LISTED} LIMIT %(most)s
+            WHERE l.listed <> {_listed("l.mode_id")} LIMIT %(most)s
             """,  # noqa: S608 - the text is ours
             {"since": since, "now": now, "most": most},
         )

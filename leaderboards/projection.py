@@ -15,7 +15,7 @@ class Outbox(models.Model):
         PLACED = 1  # where or whether players are listed has changed: region, country, ban, erasure
         RETOLD = 2  # which of their attempts count has changed
 
-    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
     shard = models.SmallIntegerField()
     shards = models.SmallIntegerField(db_default=0)  # of how many; others than the mode's: leaderboards/resplit.py
     kind = models.SmallIntegerField(choices=Kind.choices)
@@ -66,7 +66,7 @@ class Stamp(models.Model):
     """A numbered batch with its frozen effect; kept a day, for the tail that a failover loses."""
 
     pk = models.CompositePrimaryKey("mode_id", "shard", "seq")
-    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
     shard = models.SmallIntegerField()
     seq = models.BigIntegerField()
     effect = models.BinaryField()
@@ -80,7 +80,7 @@ class Standing(models.Model):
     """A player's score in one window, for all scopes that come from the player ("") or for one that was submitted."""
 
     pk = models.CompositePrimaryKey("mode_id", "player_id", "window", "scope")
-    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
     player = models.ForeignKey("players.Player", on_delete=models.CASCADE, db_constraint=False)
     window = models.CharField(max_length=32)
     scope = models.CharField(max_length=100)
@@ -109,7 +109,7 @@ class Placement(models.Model):
     """Where the boards have a player of a mode: which region and country, and whether at all."""
 
     pk = models.CompositePrimaryKey("mode_id", "player_id")
-    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False)
+    mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
     player = models.ForeignKey("players.Player", on_delete=models.CASCADE, db_constraint=False)
     region = models.CharField(max_length=32)
     country = models.CharField(max_length=2)

@@ -8,6 +8,7 @@ from django.utils import timezone
 from config.errors import Forbidden, Unauthenticated
 from leaderboards.board_states import Asked
 from leaderboards.boards.board import Board
+from leaderboards.ghosts import seen_by
 from leaderboards.known import board_known
 from leaderboards.wire_scores import BoardQuery, Lookup, ScopeQuery, StandingQuery
 from players import access
@@ -22,6 +23,9 @@ class Request(Protocol):
 
     @property
     def caller(self) -> Caller: ...
+
+    @property
+    def address(self) -> str: ...
 
     @property
     def media_type(self) -> str: ...
@@ -40,6 +44,7 @@ def board(request: Request, game: str, mode: str, window: str) -> tuple[Board, B
     """The last: whether anybody may have the answer."""
     record, at = access.may_read(request.caller, game), timezone.now()
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: request.query(BoardQuery).scope)
+    found = seen_by(found, request.caller.player_id, at=at)
     return found, request.query(BoardQuery), record.public and request.caller.kind is Kind.NOBODY
 
 
@@ -47,7 +52,13 @@ def standing(request: Request, game: str, mode: str, window: str, player_id: str
     record, at = access.may_read(request.caller, game), timezone.now()
     asked = request.query(StandingQuery)
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: asked.scope)
-    return Asked(found, player_id, asked.neighbors)
+    seen = seen_by(found, request.caller.player_id, at=at)
+    return Asked(seen, player_id, asked.neighbors, knows_what_waits(request.caller, player_id))
+
+
+def knows_what_waits(caller: Caller, player_id: str) -> bool:
+    """What is in quarantine is the player's own business, and the game's."""
+    return caller.kind is Kind.KEY or caller.is_player(player_id)
 
 
 def own_standing(request: Request, game: str, mode: str, window: str) -> Asked:
@@ -62,4 +73,4 @@ def own_standing(request: Request, game: str, mode: str, window: str) -> Asked:
 def lookup(request: Request, game: str, mode: str, window: str) -> tuple[Board, list[str]]:
     record, at = access.may_read(request.caller, game), timezone.now()
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: request.query(ScopeQuery).scope)
-    return found, request.body(Lookup).player_ids
+    return seen_by(found, request.caller.player_id, at=at), request.body(Lookup).player_ids

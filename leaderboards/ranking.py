@@ -1,11 +1,13 @@
 """Pages of boards: by offset, from where a reader stopped, within a band of scores. Names join elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
+
+from leaderboards import tops
 from leaderboards.boards import store
-from leaderboards.boards.board import Band, Board, Page, Stop
-from leaderboards.reading import EMPTY, Position, Reading, merged, steady
+from leaderboards.boards.board import Band, Board, Page, Position, Stop
+from leaderboards.reading import EMPTY, Reading, merged, steady
 from leaderboards.whereabouts import near
 
 _BEYOND = 2**54  # no place is greater, nor less than its negative
@@ -14,6 +16,8 @@ _BEYOND = 2**54  # no place is greater, nor less than its negative
 def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> Page:
     if board.is_untouched:
         return EMPTY
+    if band is None and tops.serves(board, upto=offset + limit):
+        return tops.page(board, offset=offset, limit=limit)
 
     def act(reading: Reading) -> Page:
         skip, total = _band(reading, band)
@@ -71,7 +75,9 @@ def _places(board: Board, band: Band | None) -> tuple[int, int]:
 
 def _run(reading: Reading, band: Band | None, offset: int, limit: int) -> list[Position]:
     alone = reading.board.mode.shards == 1
-    first, count = (offset, limit) if alone else (0, offset + limit)  # which shard has them is only known by merging
+    # which shard has them is only known by merging; of one shard, whether a ghost stands before
+    first = max(0, offset - bool(reading.ghost)) if alone else 0
+    count = offset + limit - first
     if band is None:
         flat = [answer.rest[0] for answer in reading.ask("range", first, first + count - 1)]
     else:

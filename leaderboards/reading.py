@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from leaderboards import ghosts
 from leaderboards.boards import store
-from leaderboards.boards.board import Board, Entry, Page
+from leaderboards.boards.board import Board, Entry, Page, Position
 from leaderboards.errors import BoardsUnavailable
+from leaderboards.ghosts import Ghost
 from leaderboards.rules.instants import instant_of
 
 T = TypeVar("T")
 EMPTY = Page(0, 0, None, [])
-Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 Question = tuple[object, ...]  # a function and its arguments
 _TRIES = 25
 
@@ -23,8 +24,8 @@ class _Moved(Exception):
 def steady(board: Board, act: Callable[["Reading"], T]) -> T:
     """Again when the boards changed in between, so that ranks and version are of one moment."""
     for _ in range(_TRIES):
-        reading = Reading(board)
         try:
+            reading = Reading(board)
             found = act(reading)
             reading.confirm()
         except _Moved:
@@ -39,6 +40,23 @@ class Reading:
         self.board = board
         self.answers: list[store.Answer] = []
         self.questions = 0
+        self.ghost: Ghost | None = None
+        if board.viewer is not None:
+            self.ghost = self._ghost(ghosts.position(board))
+
+    def _ghost(self, here: Position | None) -> Ghost | None:
+        """None where the viewer has no score, or stands there for all: the boards are a moment behind bans."""
+        if here is None:
+            return None
+        place, player = here
+        key = place >> self.board.placing.bits
+        questions: list[Question] = [("places", store.member(player))]
+        if self.board.mode.ranking == "dense":
+            questions.append(("keys_above", key - 1, key))
+        places, *keys = self.ask_each(questions)
+        if any(answer.rest[0][0] for answer in places):
+            return None
+        return Ghost(place, player, key, alone=all(one.rest[0][0] == one.rest[0][1] for some in keys for one in some))
 
     def confirm(self) -> None:
         """One question to several nodes may have been answered at several moments. A second, of the same marks, tells
@@ -48,7 +66,7 @@ class Reading:
             raise _Moved
 
     def ask(self, function: str, *args: object) -> list[store.Answer]:
-        """Of each shard."""
+        """Of each shard, and of the ghost as of one more."""
         return self.ask_each([(function, *args)])[0]
 
     def ask_each(self, questions: Sequence[Question]) -> list[list[store.Answer]]:
@@ -59,7 +77,9 @@ class Reading:
                 raise _Moved
             self.answers = answers
         self.questions += bool(questions)
-        return found
+        if self.ghost is None:
+            return found
+        return [[*answers, self.ghost.answer(asked)] for asked, answers in zip(questions, found, strict=True)]
 
     def counts(self, *questions: Question) -> list[list[int]]:
         """For each question how many in all shards, for each that was asked for."""
@@ -72,7 +92,7 @@ class Reading:
         changed = max(answer.at for answer in self.answers)
         return Page(
             version=sum(answer.mark for answer in self.answers),
-            total=sum(answer.members for answer in self.answers) if total is None else total,
+            total=sum(answer.members for answer in self.answers) + bool(self.ghost) if total is None else total,
             updated_at=instant_of(changed) if changed else None,
             entries=entries,
         )
@@ -121,5 +141,8 @@ def ranks_of_run(ranking: str, keys: Sequence[int], before: int, greater: int) -
 
 def merged(flat: Iterable[Sequence[bytes]]) -> list[Position]:
     """What shards answered with, in the board's order."""
+    flat = list(flat)
+    if len(flat) == 1:
+        return [(place, player) for player, place in store.entries(flat[0])]  # it is in order
     found = sorted((-place, player) for some in flat for player, place in store.entries(some))
     return [(-negative, player) for negative, player in found]

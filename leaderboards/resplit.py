@@ -7,7 +7,7 @@ from django.db import connection
 
 from leaderboards import outbox
 from leaderboards.keys import Lock
-from leaderboards.outbox import Players, ScoreRow, Scores, decode_players, decode_scores, shard_of
+from leaderboards.outbox import Players, ScoreRow, decode_players, decode_scores, shard_of
 from leaderboards.projection import Outbox
 
 
@@ -65,7 +65,7 @@ def _scores(row: _Row, shards: int) -> dict[int, bytes]:
     parts: dict[int, list[ScoreRow]] = {}
     for score in told.rows:
         parts.setdefault(shard_of(score.player, shards), []).append(score)
-    return {shard: outbox.encode(Scores(told.version, some, told.arrived)) for shard, some in parts.items()}
+    return {shard: outbox.encode(outbox.columns(some, arrived=told.arrived)) for shard, some in parts.items()}
 
 
 def _players(row: _Row, shards: int) -> dict[int, bytes]:

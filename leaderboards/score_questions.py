@@ -1,22 +1,32 @@
 """What is submitted, whichever door it comes through: who may, where it belongs, and what is refused first."""
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from django.utils import timezone
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from config import wire
 from config.errors import DomainError, Forbidden, InvalidRequest, UnsupportedMediaType
+from leaderboards.boards.board import Board
 from leaderboards.candidates import attempt_id_of
 from leaderboards.errors import ModeNotFound
+from leaderboards.ghosts import seen_by
 from leaderboards.known import board_known, mode_known
 from leaderboards.models import Mode
 from leaderboards.questions import Request
 from leaderboards.rules.windows import longest
 from leaderboards.services.one_score import Asked
 from leaderboards.services.scores import Item
-from leaderboards.wire_scores import MOST_ITEMS, Batch, BatchSubmission, Submission, SubmitQuery, WholeBatch
+from leaderboards.wire_scores import (
+    MOST_ITEMS,
+    Batch,
+    BatchSubmission,
+    ClientInfo,
+    Submission,
+    SubmitQuery,
+    WholeBatch,
+)
 from players import access
 from players.access import Caller, Kind
 from players.lookups import GameRecord
@@ -26,16 +36,34 @@ T = TypeVar("T")
 Items = list[Item | DomainError]
 
 
-def score(request: Request, game: str, mode: str) -> Asked:
+class Place(NamedTuple):
+    """Where a caller may submit to, and the board that it looks at: the same for all that it asks in the same words."""
+
+    game: GameRecord
+    mode: Mode
+    board: Board
+    window: str
+    caller: Caller
+
+
+def place(request: Request, game: str, mode: str) -> Place:
     record, at = _may_submit(request.caller, game), timezone.now()
     found = mode_known(game=record, mode=mode)
     if request.caller.kind is Kind.PLAYER and found.submit == "trusted":
         raise Forbidden(f"{mode} takes scores from the game's servers only.")
     window = request.query(SubmitQuery).window or longest(found.windows).value
     board = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: "global")
+    return Place(record, found, board, window, request.caller)
+
+
+def score(request: Request, there: Place) -> Asked:
     sent = _attempt_named(request.body(Submission), request.header("Idempotency-Key"))
     sent.attempt_id = attempt_id_of(sent)  # from here on: whatever is done again is the same attempt
-    return Asked(record, Item(found, sent, request.caller), board, window)
+    if there.caller.kind is Kind.PLAYER and request.address:  # of itself a player may say what it likes
+        sent.client = structs.replace(sent.client or ClientInfo(), address=request.address)
+    player_id = sent.player_id or there.caller.player_id
+    board = seen_by(there.board, player_id, at=timezone.now())  # whoever sends it: the answer may reach the player
+    return Asked(there.game, Item(there.mode, sent, there.caller), board, there.window)
 
 
 def scores(request: Request, game: str) -> tuple[GameRecord, Items]:

@@ -3,6 +3,7 @@
 from msgspec import UNSET
 
 from config.errors import DomainError
+from leaderboards import judging
 from leaderboards.log import State
 from leaderboards.rules import encoding
 from leaderboards.services.one_score import Told
@@ -39,10 +40,17 @@ def submission_state(told: Told, window: str) -> SubmissionState:
         total=total,
         estimate=told.after is None,
         duplicate=outcome.duplicate,
-        fraud_check=_FRAUD_CHECK[logged.state],
+        fraud_check="pending" if _is_pending(told) else _FRAUD_CHECK[logged.state],
         windows=told.windows,
         version=told.after.version if told.after and told.after.version is not None else UNSET,
     )
+
+
+def _is_pending(told: Told) -> bool:
+    """Whether a check that needs history may yet hold it back. What the boards show, or do not gain by, is through."""
+    if told.outcome.logged.state is not State.ACCEPTED or told.outcome.duplicate:
+        return False
+    return told.after is None and told.improved is not False and judging.may_hold(told.outcome.mode)
 
 
 def _ranks(told: Told) -> tuple[int | None, int | None, int | None]:
@@ -58,7 +66,12 @@ def _ranks(told: Told) -> tuple[int | None, int | None, int | None]:
 
 def batch_state(outcomes: list[Outcome | DomainError]) -> BatchState:
     errors = [
-        Refusal(index=index, code=outcome.code, detail=outcome.detail)
+        Refusal(
+            index=index,
+            code=outcome.code,
+            detail=outcome.detail,
+            retry_after=UNSET if outcome.retry_after is None else outcome.retry_after,
+        )
         for index, outcome in enumerate(outcomes)
         if isinstance(outcome, DomainError)
     ]

@@ -8,15 +8,16 @@ import structlog
 from django.db import InterfaceError, OperationalError, ProgrammingError, connection, transaction
 
 from config.metrics import BATCHES_SET_ASIDE
-from leaderboards import effects, outbox, standings
-from leaderboards.effects import Gathering
+from leaderboards import effects, judging, outbox, standings
+from leaderboards.effects import BoardChange, Stamped
 from leaderboards.models import Mode, Outbox, SetAside
-from leaderboards.outbox import decode_players, decode_scores
+from leaderboards.outbox import Scores, decode_players, decode_scores
 from leaderboards.resplit import BeingMoved, rows_resplit
 from leaderboards.standings import Pending
 
 log = structlog.get_logger(__name__)
 PLAYERS_A_BATCH = 1000  # keeps one call to Valkey short
+ROWS_A_LOOK = 100  # commits, each of ten thousand scores at most: after a day without workers there are many
 _LONGEST_ERROR = 1000
 
 
@@ -35,11 +36,31 @@ class _Row(NamedTuple):
     created_at: datetime
 
 
-_Tell = Callable[[Mode, int, list[_Row], datetime], list[Gathering]]
+# and no plan that reads whole tables, or is compiled at length, for some thousand players
+_ONE_SNAPSHOT = """
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off; SET LOCAL jit = off
+"""
+# the oldest; all, where players are told anew: what counts of them in the log must not come once more later
+_TAKE = """
+DELETE FROM leaderboards_outbox WHERE id = ANY(ARRAY(
+    SELECT id FROM leaderboards_outbox WHERE mode_id = %(mode)s AND shards = %(shards)s AND shard = %(shard)s
+    ORDER BY id LIMIT CASE WHEN NOT EXISTS (
+        SELECT FROM leaderboards_outbox
+        WHERE mode_id = %(mode)s AND shards = %(shards)s AND shard = %(shard)s AND kind = %(retold)s
+    ) THEN %(most)s END
+)) RETURNING kind, payload, tries, created_at
+"""
+_Changes = list[BoardChange]
+_Tell = Callable[[Mode, int, list[_Row], datetime], list[_Changes]]
 
 
-def stream_stamp(*, mode: Mode, shard: int, now: datetime) -> int:
-    """Stamps all that is pending; the number of the last batch. What cannot be stamped is set aside."""
+class Last(NamedTuple):
+    seq: int
+    fresh: list[Stamped]  # what was stamped just now, committed
+
+
+def stream_stamp(*, mode: Mode, shard: int, now: datetime) -> Last:
+    """Stamps all that is pending; up to which number there are batches. What cannot be stamped is set aside."""
     try:
         return _stamped(mode, shard, now, _together)
     except _NOT_THE_ROWS:
@@ -49,19 +70,17 @@ def stream_stamp(*, mode: Mode, shard: int, now: datetime) -> int:
     return _stamped(mode, shard, now, _one_by_one)
 
 
-def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> int:
+def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> Last:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         # a correction counts attempts in the log: it must see those, and only those, that are stamped with it
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        cursor.execute(_ONE_SNAPSHOT)
         seq, shards = _lock(mode, shard)
         moved = _rows_moved(mode, shards)
         rows = _take(mode, shard, shards)
-        if rows:
-            gatherings = tell(mode, shard, rows, now)
-            seq = _freeze(mode, shard, seq, gatherings)
+        fresh = _freeze(mode, shard, seq, tell(mode, shard, rows, now)) if rows else []
     if moved:  # to any stream, and whoever came meanwhile was sent away
         outbox.ring((mode.pk, other) for other in range(shards) if other != shard)
-    return seq
+    return Last(seq + len(fresh), fresh)
 
 
 def _rows_moved(mode: Mode, shards: int) -> bool:
@@ -71,21 +90,23 @@ def _rows_moved(mode: Mode, shards: int) -> bool:
         raise Busy from None
 
 
-def _freeze(mode: Mode, shard: int, seq: int, gatherings: list[Gathering]) -> int:
-    frozen = [effects.encode(effect) for told in gatherings for effect in told.effects(PLAYERS_A_BATCH)]
+def _freeze(mode: Mode, shard: int, seq: int, told: list[_Changes]) -> list[Stamped]:
+    frozen = [effect for changes in told for effect in effects.effects(changes, PLAYERS_A_BATCH)]
     with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO leaderboards_stamp (mode_id, shard, seq, effect, created_at)
             SELECT %s, %s, %s + n, effect, clock_timestamp() FROM unnest(%s::bytea[]) WITH ORDINALITY AS i (effect, n)
+            RETURNING created_at
             """,
-            [mode.pk, shard, seq, frozen],
+            [mode.pk, shard, seq, [effects.encode(effect) for effect in frozen]],
         )
-        seq += len(frozen)
+        made = cursor.fetchall()
+        last = seq + len(frozen)
         cursor.execute(
-            "UPDATE leaderboards_stream SET seq = %s WHERE mode_id = %s AND shard = %s", [seq, mode.pk, shard]
+            "UPDATE leaderboards_stream SET seq = %s WHERE mode_id = %s AND shard = %s", [last, mode.pk, shard]
         )
-    return seq
+    return [Stamped(*one) for one in zip(range(seq + 1, last + 1), frozen, (at for (at,) in made), strict=True)]
 
 
 def _lock(mode: Mode, shard: int) -> tuple[int, int]:
@@ -104,39 +125,41 @@ def _lock(mode: Mode, shard: int) -> tuple[int, int]:
 
 
 def _take(mode: Mode, shard: int, shards: int) -> list[_Row]:
+    stream = {"mode": mode.pk, "shards": shards, "shard": shard}
     with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM leaderboards_outbox WHERE mode_id = %s AND shards = %s AND shard = %s"
-            " RETURNING kind, payload, tries, created_at",
-            [mode.pk, shards, shard],
-        )
+        cursor.execute(_TAKE, {**stream, "retold": Outbox.Kind.RETOLD.value, "most": ROWS_A_LOOK})
         return [_Row(*row) for row in cursor.fetchall()]
 
 
-def _together(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[Gathering]:
+def _together(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[_Changes]:
     return [_told(mode, rows, now, retold=set())]
 
 
-def _told(mode: Mode, rows: list[_Row], now: datetime, *, retold: set[int]) -> Gathering:
+def _told(mode: Mode, rows: list[_Row], now: datetime, *, retold: set[int]) -> _Changes:
     """`retold`: those whom another row tells anew, with all their scores."""
     placed, own = _players(rows, Outbox.Kind.PLACED), _players(rows, Outbox.Kind.RETOLD)
     commits = [decode_scores(row.payload) for row in rows if row.kind == Outbox.Kind.SCORES]
-    elsewhere = own | retold
-    scores = [(some.arrived, row) for some in commits for row in some.rows if row.player not in elsewhere]
-    return standings.tell(mode=mode, waiting=Pending(scores, placed, own), now=now)
+    if retold:
+        commits = [_without(retold, some) for some in commits]
+    waiting = Pending(commits, placed, own)
+    return standings.tell(mode=mode, waiting=waiting, now=now, fold=judging.folded, review=judging.reviewed)
+
+
+def _without(players: set[int], some: Scores) -> Scores:
+    return outbox.columns([row for row in some.rows if row.player not in players], arrived=some.arrived)
 
 
 def _players(rows: list[_Row], kind: Outbox.Kind) -> set[int]:
     return {player for row in rows if row.kind == kind for player in decode_players(row.payload).players}
 
 
-def _one_by_one(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[Gathering]:
+def _one_by_one(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list[_Changes]:
     retold = _retold(rows)
-    gatherings = []
+    told = []
     for row in rows:
         try:
             with transaction.atomic():
-                gatherings.append(_told(mode, [row], now, retold=retold))
+                told.append(_told(mode, [row], now, retold=retold))
         except _NOT_THE_ROWS:
             raise
         except Exception as error:
@@ -151,7 +174,7 @@ def _one_by_one(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list
                 created_at=row.created_at,
                 error=f"{type(error).__name__}: {error}"[:_LONGEST_ERROR],
             )
-    return gatherings
+    return told
 
 
 def _retold(rows: list[_Row]) -> set[int]:

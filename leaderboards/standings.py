@@ -1,26 +1,30 @@
 """Standings in PostgreSQL: what the boards show. Kept by stamping, in stamping's own snapshot."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.utils.translation import gettext_noop
 
 from config.sql import numbers, texts
-from leaderboards import folding, log, placements
-from leaderboards.effects import Gathering
+from leaderboards import holding, log, outbox, placements
+from leaderboards.effects import BoardChange
 from leaderboards.folding import Standing
+from leaderboards.holding import Held
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode
-from leaderboards.outbox import ScoreRow
+from leaderboards.outbox import ScoreRow, Scores
 from leaderboards.placements import NOWHERE, Listing, Placing
 from leaderboards.rules import windows
 from leaderboards.rules.aggregation import Told, fold
 from leaderboards.rules.instants import instant_of
 from leaderboards.rules.mode import PLAYERS_OWN
+
+TOO_FAR = gettext_noop("The total would leave the range that the mode allows.")
 
 
 class Row(NamedTuple):
@@ -31,44 +35,57 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What a stream has waiting. Of players to be told anew from the log, no scores: they are in it."""
+    """What a stream has waiting. Scores of players who are told anew are in the log too: they are counted once."""
 
-    scores: Sequence[folding.Pending]
+    scores: Sequence[Scores]
     placed: set[int]
     retold: set[int]
 
 
-def tell(*, mode: Mode, waiting: Pending, now: datetime) -> Gathering:
-    """Folds what is pending into the standings, and says what that does to the boards."""
-    try:
-        changed = folding.fold(mode, waiting.scores)
-    except folding.Beyond:
-        changed = _one_by_one(mode, waiting.scores)
+Fold = Callable[[Mode, Sequence[Scores], datetime], list[Standing]]
+Review = Callable[[Mode, Sequence[Scores], datetime], None]
+
+
+def tell(*, mode: Mode, waiting: Pending, now: datetime, fold: Fold, review: Review) -> list[BoardChange]:
+    """Folds what is pending into the standings, and says what that does to the boards.
+
+    `review` is shown what does not count any more, though nobody has judged it yet: it may count again.
+    """
+    retold, gone, scores = list[Standing](), list[Row](), waiting.scores
+    if waiting.retold:  # without what has just come, which is judged and folded like all else, where it still counts
+        fresh = {row.attempt for some in scores for row in some.rows if row.player in waiting.retold}
+        retold, gone, counting = _retell(mode, waiting.retold, fresh)
+        if lost := fresh - counting:
+            review(mode, [outbox.only(lost, some) for some in scores], now)
+            scores = [outbox.without(lost, some) for some in scores]
+    changed = fold(mode, scores, now)
     corrected = waiting.placed | waiting.retold
-    retold, gone = _retell(mode, waiting.retold) if waiting.retold else ([], [])
-    named = {row.player for row in changed} | corrected
-    others = {row.player for _, row in waiting.scores} - named
-    found = placements.placings(mode, others, named=named, now=now)
+    # whose standings stay as they are, stays where it is: what moves a player is a correction
+    found = placements.placings(mode, {row[0] for row in changed} | corrected, now=now)
     placements.save(mode, {player: one.wanted for player, one in found.items() if one.is_off})
     moved = {player for player, one in found.items() if one.is_off and one.had is not None} | corrected
-    told = {(row.player, row.window, row.scope): row for row in [*_load(mode, moved), *retold, *changed]}
-    return _gathered(mode, told=told.values(), gone=gone, found=found, now=now)
+    if moved:
+        changed = sorted({row[:3]: row for row in [*_load(mode, moved), *retold, *changed]}.values())
+    there = {row[:3] for row in changed} if gone else ()
+    return _gathered(mode, told=changed, gone=[row for row in gone if row not in there], found=found, now=now)
 
 
-def _one_by_one(mode: Mode, scores: Sequence[folding.Pending]) -> list[Standing]:
-    """The same without the attempts that would take a total too far: those wait for a look."""
-    telling = _Telling(mode, _told(mode, {row.player for _, row in scores}))
-    for arrived, row in scores:
-        telling.add(row, arrived)
-    return telling.save()
+def too_far(mode: Mode, commits: Sequence[Scores]) -> list[tuple[ScoreRow, int]]:
+    """The attempts that would take a total out of its range, told one by one, and when they arrived."""
+    scores = [(row, some.arrived) for some in commits for row in some.rows]
+    telling = _Telling(mode, _told(mode, {row.player for row, _ in scores}))
+    return [(row, arrived) for row, arrived in scores if not telling.add(row, arrived)]
 
 
-def _retell(mode: Mode, players: Collection[int]) -> tuple[list[Standing], list[Row]]:
-    """What these players have now that the log is counted anew, and what they have no more."""
-    before, telling = _told(mode, players), _from_log(mode, players)
+def _retell(mode: Mode, players: Collection[int], fresh: set[int]) -> tuple[list[Standing], list[Row], set[int]]:
+    """What these players have now that the log is counted anew, without `fresh`, and what they have no more.
+
+    And which of `fresh` the log would have counted.
+    """
+    before, (telling, counting) = _told(mode, players), _from_log(mode, players, fresh)
     gone = sorted(before.keys() - telling.changed.keys())
     _delete(mode, gone)
-    return telling.save(), gone
+    return telling.save(), gone, counting
 
 
 class _Telling:
@@ -81,7 +98,8 @@ class _Telling:
         self.beyond: list[tuple[int, int]] = []  # player, id in the log
         self.most = self.rules.most_total()
 
-    def add(self, score: ScoreRow, arrived: int) -> None:
+    def add(self, score: ScoreRow, arrived: int) -> bool:
+        """Whether it counts."""
         told = Told(score.score, score.at, score.attempt, arrived)
         after: dict[Row, Told] = {}
         for row in _rows(score, self.zone):
@@ -91,13 +109,14 @@ class _Telling:
                 after[row] = folded
         if self.most is not None and any(abs(folded.score) > self.most for folded in after.values()):
             self.beyond.append((score.player, score.attempt))
-        else:
-            self.changed |= after
+            return False
+        self.changed |= after
+        return True
 
     def save(self) -> list[Standing]:
-        log.quarantine(self.beyond, reason="The total would leave the range that the mode allows.")
+        holding.hold_back([Held(player, id_, log.State.QUARANTINED, [TOO_FAR]) for player, id_ in self.beyond])
         _save(self.mode, self.changed)
-        return [Standing(*row, told.score, told.at) for row, told in self.changed.items()]
+        return [(*row, told.score, told.at) for row, told in sorted(self.changed.items())]
 
 
 def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
@@ -111,25 +130,27 @@ def _rows(score: ScoreRow, zone: ZoneInfo) -> list[Row]:
 
 def _gathered(
     mode: Mode, *, told: Iterable[Standing], gone: Iterable[Row], found: Mapping[int, Placing], now: datetime
-) -> Gathering:
-    gathering, scopes = Gathering(), _Scopes(mode)
-    hot: dict[str, bool] = {}
+) -> list[BoardChange]:
+    """Those who are listed alike, together: what one does in a scope all do. In the order of players, as they come."""
+    groups: dict[tuple[str, str, Placing], tuple[list[int], list[int], list[int]]] = {}
     for player, window, scope, score, at in told:
-        if window not in hot:
-            hot[window] = is_hot(window, mode.timezone, now)
-        if not hot[window]:
-            continue
-        had, wanted = found[player]
-        listed = scopes.of(scope, wanted)
-        if had is not None and had != wanted:
-            for left in set(scopes.of(scope, had)) - set(listed):
-                gathering.drop(player, (window, left))
-        for on in listed:
-            gathering.put(player, (window, on), score, at)
+        alike = window, scope, found[player]
+        group = groups.get(alike)
+        if group is None:
+            group = groups[alike] = [], [], []
+        group[0].append(player)
+        group[1].append(score)
+        group[2].append(at)
+    changes, scopes = list[BoardChange](), _Scopes(mode)
+    for (window, scope, placing), (players, scores, ats) in groups.items():
+        if is_hot(window, mode.timezone, now):
+            listed, before = scopes.of(scope, placing.wanted), scopes.of(scope, placing.had or NOWHERE)
+            changes.append(BoardChange(window, listed, players, scores, ats, []))
+            changes.append(BoardChange(window, [left for left in before if left not in listed], [], [], [], players))
     for player, window, scope in gone:
-        for left in scopes.of(scope, found[player].had or NOWHERE):
-            gathering.drop(player, (window, left))
-    return gathering
+        changes.append(BoardChange(window, scopes.of(scope, found[player].had or NOWHERE), [], [], [], [player]))
+    # what nobody else is shown has a number too: who is shown itself is told the version of what it sees
+    return [change for change in changes if change.scopes] or [change for change in changes if change.players][:1]
 
 
 class _Scopes:
@@ -137,21 +158,17 @@ class _Scopes:
 
     def __init__(self, mode: Mode) -> None:
         self.own = [name for name in PLAYERS_OWN if name in mode.dimensions]
-        self.known: dict[Listing, list[str]] = {}
 
     def of(self, scope: str, listing: Listing) -> list[str]:
-        if scope:
+        if scope or not listing.listed:
             return [scope] if listing.listed else []
-        if listing not in self.known:
-            values = [f"{name}:{getattr(listing, name)}" for name in self.own if getattr(listing, name)]
-            self.known[listing] = ["global", *values] if listing.listed else []
-        return self.known[listing]
+        return ["global", *(f"{name}:{getattr(listing, name)}" for name in self.own if getattr(listing, name))]
 
 
 def _load(mode: Mode, players: Collection[int]) -> list[Standing]:
     if not players:
         return []
-    return [Standing(*row, told.score, told.at) for row, told in _told(mode, players).items()]
+    return [(*row, told.score, told.at) for row, told in _told(mode, players).items()]
 
 
 def _told(mode: Mode, players: Iterable[int]) -> dict[Row, Told]:
@@ -205,9 +222,14 @@ def _delete(mode: Mode, rows: Iterable[Row]) -> None:
         )
 
 
-def _from_log(mode: Mode, players: Iterable[int]) -> _Telling:
-    """What these players' attempts amount to: as far back as the log goes."""
-    telling = _Telling(mode, {})
+def counted(mode: Mode, players: Iterable[int], *, without: Collection[int] = ()) -> dict[Row, Told]:
+    """What players would have, were these attempts of theirs not in the log. Nothing is changed."""
+    return _from_log(mode, players, set(without))[0].changed
+
+
+def _from_log(mode: Mode, players: Iterable[int], fresh: set[int]) -> tuple[_Telling, set[int]]:
+    """What these players' attempts amount to, as far back as the log goes; and which of `fresh` are among them."""
+    telling, counting = _Telling(mode, {}), set[int]()
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -218,5 +240,8 @@ def _from_log(mode: Mode, players: Iterable[int]) -> _Telling:
             [list(players), mode.pk, log.State.ACCEPTED],
         )
         for player, score, at, attempt, mask, dimensions, received in cursor.fetchall():
-            telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)
-    return telling
+            if attempt in fresh:
+                counting.add(attempt)
+            else:
+                telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)
+    return telling, counting

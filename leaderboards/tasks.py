@@ -1,17 +1,25 @@
 """Doorbells. Nothing is carried in a task that is not in PostgreSQL, so each may come twice or never."""
 
-from celery import shared_task
+from typing import Any
+
+from celery import shared_task, signals
 from django.utils import timezone
 
 from config.metrics import BOARD_LAG
-from leaderboards import partitions
+from leaderboards import noticing, partitions
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.lag import seconds_behind
+from leaderboards.live.announce import boards_announce, boards_sweep
 from leaderboards.services.corrections import bans_follow
 from leaderboards.services.housekeeping import erased_attempts_scrub, stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
 from leaderboards.services.refreshing import histograms_refresh
 from leaderboards.services.set_aside import batches_retry_due
+
+
+@signals.worker_process_init.connect
+def _notice_meanwhile(**_: Any) -> None:
+    noticing.note_meanwhile()
 
 
 @shared_task(name="leaderboards.tasks.drain")
@@ -25,6 +33,17 @@ def sweep() -> None:
     BOARD_LAG.set(seconds_behind(now=timezone.now()))
     batches_retry_due(now=timezone.now())
     streams_sweep(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.announce")
+def announce() -> None:
+    boards_announce(now=timezone.now())
+
+
+@shared_task(name="leaderboards.tasks.announce_sweep")
+def announce_sweep() -> None:
+    """Beat's safety net for announcements that were lost, and for what changes without a score."""
+    boards_sweep(now=timezone.now())
 
 
 @shared_task(name="leaderboards.tasks.partitions_ahead")

@@ -1,17 +1,17 @@
 """Where players stand: any number of them at once, with their neighbours. Names join elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
+
 from leaderboards.boards import store
-from leaderboards.boards.board import Board, Entry, Page
+from leaderboards.boards.board import Board, Entry, Page, Position
 from leaderboards.outbox import shard_of
-from leaderboards.reading import EMPTY, Position, Reading, merged, steady
+from leaderboards.reading import EMPTY, Reading, merged, steady
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(msgspec.Struct, frozen=True):
     """A player's own entry, those above it and those below."""
 
     own: Entry
@@ -28,11 +28,11 @@ def around(board: Board, asked: Sequence[tuple[int, int]]) -> tuple[Page, list[A
         return EMPTY, [None] * len(asked)
 
     def act(reading: Reading) -> tuple[Page, list[Around | None]]:
-        found = _whereabouts(reading, asked)
-        runs = [[*one.ahead, one.here, *one.behind] for one in found if one]
-        entries = iter(reading.entries(runs, [one.before - len(one.ahead) for one in found if one]))
-        told = [_around(next(entries), len(one.ahead)) if one else None for one in found]
-        return reading.page([]), told
+        alone = board.mode.shards == 1 and reading.ghost is None
+        found = _runs_of_one_shard(reading, asked) if alone else _runs(reading, asked)
+        there = [one for one in found if one]
+        entries = iter(reading.entries([one.run for one in there], [one.before for one in there]))
+        return reading.page([]), [_around(next(entries), one.own) if one else None for one in found]
 
     return steady(board, act)
 
@@ -50,14 +50,20 @@ def glance(board: Board, players: Sequence[int]) -> tuple[dict[int, int], Page]:
     """The raw scores that the board has of players, and its totals: in one trip, without ranks."""
     if board.is_untouched:
         return {}, EMPTY
-    reading = Reading(board)
-    found = _found(reading, players)
-    return {player: board.placing.score(place) for player, (place, _) in found.items()}, reading.page([])
+
+    def act(reading: Reading) -> tuple[dict[int, int], Page]:
+        found = _found(reading, players)
+        return {player: board.placing.score(place) for player, (place, _) in found.items()}, reading.page([])
+
+    return act(Reading(board)) if board.viewer is None else steady(board, act)
 
 
 def _found(reading: Reading, players: Sequence[int]) -> dict[int, Position]:
     answers = reading.ask("places", *map(store.member, players))
-    own = [answers[shard_of(player, len(answers))].rest[0][n] for n, player in enumerate(players)]
+    shards, ghost = len(reading.answers), reading.ghost.player if reading.ghost else None
+    own = [
+        answers[shards if player == ghost else shard_of(player, shards)].rest[0][n] for n, player in enumerate(players)
+    ]
     return {player: (int(float(place)), player) for player, place in zip(players, own, strict=True) if place}
 
 
@@ -79,18 +85,40 @@ def near(reading: Reading, here: Sequence[tuple[Position, int]]) -> list[Near]:
     ]
 
 
-def _whereabouts(reading: Reading, asked: Sequence[tuple[int, int]]) -> list[Near | None]:
-    if reading.board.mode.shards == 1:  # which looks up the place itself
-        (answer,) = reading.ask("near", *(one for who, most in asked for one in ("", store.member(who), most)))
-        told = [answer.rest[0][first : first + 4] for first in range(0, 4 * len(asked), 4)]
-        return [
-            _near([one], (int(float(one[0])), player), most) if one[0] else None
-            for one, (player, most) in zip(told, asked, strict=True)
-        ]
+class _Run(NamedTuple):
+    """A player and its neighbours: which of them is its own, and how many stand before the first."""
+
+    run: list[Position]
+    own: int
+    before: int
+
+
+def _runs(reading: Reading, asked: Sequence[tuple[int, int]]) -> list[_Run | None]:
     found = _found(reading, [player for player, _ in asked])
     wanted = [(found[player], most) for player, most in asked if player in found]
     known = iter(near(reading, wanted) if wanted else [])
-    return [next(known) if player in found else None for player, _ in asked]
+    return [_run(next(known)) if player in found else None for player, _ in asked]
+
+
+def _run(one: Near) -> _Run:
+    return _Run([*one.ahead, one.here, *one.behind], len(one.ahead), one.before - len(one.ahead))
+
+
+def _runs_of_one_shard(reading: Reading, asked: Sequence[tuple[int, int]]) -> list[_Run | None]:
+    """Which looks up the places itself."""
+    alike: dict[int, list[int]] = {} if asked else {0: []}  # whoever asks for nobody is told the totals
+    for index, (_, most) in enumerate(asked):
+        alike.setdefault(most, []).append(index)
+    members = [b"".join([store.member(asked[index][0]) for index in indexes]) for indexes in alike.values()]
+    told = reading.ask_each([("stand", most, who) for most, who in zip(alike, members, strict=True)])
+    found: list[_Run | None] = [None] * len(asked)
+    for (most, indexes), (answer,) in zip(alike.items(), told, strict=True):
+        befores, runs = answer.rest
+        for index, before, flat in zip(indexes, befores, runs, strict=True):
+            if flat:
+                own = min(before, most)
+                found[index] = _Run([(place, player) for player, place in store.entries(flat)], own, before - own)
+    return found
 
 
 def _near(shards: Sequence[Sequence[Any]], here: Position, most: int) -> Near:

@@ -1,9 +1,9 @@
 """What comes in and goes out about games and modes."""
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from config.wire import NUMBER, Exact, Incoming, Instant, Outgoing, described_as
 from leaderboards.rules.encoding import MAX_DECIMALS
@@ -42,6 +42,8 @@ Dimensions = Annotated[
     tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{DIMENSION.pattern}$"})], ...],
     Meta(max_length=MOST_DIMENSIONS, extra_json_schema={"uniqueItems": True}),
 ]
+# by check; what can be said of each is its own (docs/anticheat.md)
+Tuning = Annotated[dict[Annotated[str, Meta(max_length=32)], dict[str, Any]], Meta(max_length=100)]
 
 _DEFAULT = ModeRules()
 
@@ -72,6 +74,7 @@ class ModeDeclaration(Incoming):
     dimensions: Dimensions = _DEFAULT.dimensions
     dimension_values: Annotated[int, Meta(ge=1, le=MOST_DIMENSION_VALUES)] = _DEFAULT.dimension_values
     submit: Submit = _DEFAULT.submit
+    checks: Tuning = {}
 
 
 class GameDeclaration(Incoming):
@@ -124,6 +127,7 @@ class ModeState(Outgoing):
     submit: Submit
     current_windows: list[WindowState]
     warnings: list[str]
+    checks: dict[str, Any] | UnsetType = UNSET  # how they are tuned: for those who may change it
 
 
 class GameState(Outgoing):

@@ -73,6 +73,7 @@ class Refusal(Outgoing):
     index: int
     code: str
     detail: str
+    retry_after: int | UnsetType = UNSET  # seconds, where it may be sent again
 
 
 class BatchState(Outgoing):
@@ -115,6 +116,14 @@ class BoardState(Outgoing):
     prev_cursor: str | None
 
 
+class PendingState(Outgoing):
+    """An attempt that waits for a look, and is on no board meanwhile."""
+
+    attempt_id: UUID
+    score: ScoreOut
+    achieved_at: Instant
+
+
 class StandingState(Outgoing):
     player_id: str
     rank: int | None
@@ -125,7 +134,7 @@ class StandingState(Outgoing):
     top_percent: float | None
     version: int
     rank_change: None
-    pending: list[str]
+    pending: list[PendingState]  # told to the player itself, and to keys
     above: list[EntryState]
     below: list[EntryState]
 

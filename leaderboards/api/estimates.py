@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from config.openapi import describe
 from leaderboards.boards.board import Board, board_named
 from leaderboards.estimates import distribution_state, preview_state
+from leaderboards.ghosts import seen_by
 from leaderboards.selectors import mode_get
 from leaderboards.wire_estimates import DistributionQuery, DistributionState, PreviewQuery, PreviewState
 from players import access
@@ -17,8 +18,9 @@ class EstimateView(CallerView):
     """Read by whoever may read the board, and as cacheable."""
 
     def board(self, game: str, mode: str, window: str, scope: str) -> Board:
-        found = mode_get(game=access.may_read(self.caller, game), mode=mode)
-        return board_named(mode=found, window=window, scope=scope, at=timezone.now())
+        found, at = mode_get(game=access.may_read(self.caller, game), mode=mode), timezone.now()
+        board = board_named(mode=found, window=window, scope=scope, at=at)
+        return seen_by(board, self.caller.player_id, at=at)
 
     def estimated(self, board: Board, state: object) -> Response:
         public = board.mode.game.public and self.caller.kind is access.Kind.NOBODY

@@ -34,7 +34,8 @@ class ModeView(CallerView):
     @describe("A mode's rules and its windows now", answers={200: ModeState}, problems=[403], tag="modes")
     def get(self, request: Request, game: str, mode: str) -> Response:
         found = access.may_read(self.caller, game)
-        return self.answer(selectors.mode_state(selectors.mode_get(game=found, mode=mode), at=timezone.now()))
+        shown, tuning = selectors.mode_get(game=found, mode=mode), Scope.MANAGE in self.caller.scopes
+        return self.answer(selectors.mode_state(shown, at=timezone.now(), tuning=tuning))
 
     @describe(
         "Declares a mode",
@@ -46,6 +47,6 @@ class ModeView(CallerView):
     def put(self, request: Request, game: str, mode: str) -> Response:
         found = access.may(self.caller, Scope.MANAGE, game)
         wanted = self.body(ModeDeclaration)
-        declared, change = mode_declare(game=Game.objects.get(pk=found.pk), slug=mode, wanted=wanted)
+        declared, change = mode_declare(game=Game.objects.get(pk=found.pk), slug=mode, wanted=wanted, who=self.who)
         status = 201 if change.outcome == "created" else 200
-        return self.answer(selectors.mode_state(declared, at=timezone.now()), status=status)
+        return self.answer(selectors.mode_state(declared, at=timezone.now(), tuning=True), status=status)

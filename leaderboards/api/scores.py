@@ -7,7 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.openapi import describe
-from leaderboards import score_questions
+from config.request_context import current_id
+from leaderboards import first_scores, score_questions
 from leaderboards.score_states import batch_state, status_of, submission_state
 from leaderboards.services.one_score import score_submit
 from leaderboards.services.scores import scores_submit
@@ -29,8 +30,9 @@ class ScoreView(CallerView):
         tag="scores",
     )
     def post(self, request: Request, game: str, mode: str) -> Response:
-        asked = score_questions.score(self, game, mode)
-        told = score_submit(asked=asked, wait=_wait(request.headers.get("Prefer", "")))
+        asked = score_questions.score(self, score_questions.place(self, game, mode))
+        with first_scores.awaited(asked.item.mode, current_id()):
+            told = score_submit(asked=asked, wait=_wait(request.headers.get("Prefer", "")))
         return self.answer(submission_state(told, asked.window), status=status_of(told))
 
 
@@ -38,7 +40,9 @@ class ScoresView(CallerView):
     @describe("Submits many scores", body=Batch, answers={202: BatchState}, problems=[403], tag="scores")
     def post(self, request: Request, game: str) -> Response:
         record, items = score_questions.scores(self, game)
-        return self.answer(batch_state(scores_submit(game=record, caller=self.caller, items=items)), status=202)
+        outcomes = scores_submit(game=record, caller=self.caller, items=items)
+        first_scores.note_batch(outcomes, current_id())
+        return self.answer(batch_state(outcomes), status=202)
 
 
 def _wait(header: str) -> int:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from django.conf import settings
 
 from config import valkey
@@ -18,8 +19,9 @@ from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stream
 from leaderboards.rules.mode import DIMENSION_VALUE, ModeRules
 from leaderboards.rules.placing import Placing, placing
-from leaderboards.rules.windows import Window, timezone_named, window_named
+from leaderboards.rules.windows import Window, longest, timezone_named, window_named
 
+Position = tuple[int, int]  # place, player: the order of a board is greater place first, then the older player
 _touched: set[int] = set()  # modes, for ever: what was stamped stays stamped
 
 
@@ -31,6 +33,7 @@ class Board:
     placing: Placing
     rules: ModeRules
     fresh: bool = False  # for a reader who knows what should be there: replicas may not know it yet
+    viewer: int | None = None  # a player who stands on it for itself alone (leaderboards/ghosts.py)
 
     @property
     def slots(self) -> list[Slot]:
@@ -91,25 +94,22 @@ class Board:
             raise store.NotBuilt("The board is being made again.", retry_after=2)
         return answers
 
-    def entries(self, positions: Sequence[tuple[int, int]], ranks: Sequence[int]) -> list["Entry"]:
-        """From (place, player) and rank."""
-        score, achieved_at = self.placing.score, self.placing.achieved_at
+    def entries(self, positions: Sequence[Position], ranks: Sequence[int]) -> list["Entry"]:
+        known = self.placing.read([place for place, _ in positions])
         return [
-            Entry(rank, player, score(place), achieved_at(place))
-            for rank, (place, player) in zip(ranks, positions, strict=True)
+            Entry(rank, player, score, at)
+            for rank, (_, player), (score, at) in zip(ranks, positions, known, strict=True)
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     rank: int
     player: int
     score: int
     achieved_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """`version`: the sum of the shards' marks; pages with the same version agree."""
 
     version: int
@@ -136,6 +136,11 @@ class Stop:
     at: int | None  # microseconds since 1970
     player: int
     after: bool
+
+
+def longest_board(mode: Mode, *, at: datetime) -> Board:
+    """The global one of the mode's longest window: what all players have is told from it."""
+    return board_named(mode=mode, window=longest(mode.windows).value, scope="global", at=at)
 
 
 def board_named(*, mode: Mode, window: str, scope: str, at: datetime) -> Board:

@@ -34,19 +34,23 @@ class Guard:
     def begin(self) -> None:
         self._events.begin()
 
-    def changes(self, slots: Sequence[Slot]) -> int | None:
-        """How often any of them has changed, as far as the server has told by now; None where it tells nothing."""
-        self._events.hear()
+    def changes(self, slots: Sequence[Slot], *, within: float = 0.0) -> int | None:
+        """How often any of them has changed, as far as the server has told by now, or so many seconds ago; None where
+        it tells nothing.
+        """
+        self._events.hear(within=within)
         if not self._events.is_listening:
             return None
         return sum(self._changes.get(slot, 0) for slot in slots)
 
     def watch(self, slots: Sequence[Slot]) -> Callable[[], bool]:
         """To be called before reading; what it gives, after: whether what was read is all ours."""
-        raised = self._raised
+        raised, losses = self._raised, self._events.losses
 
         def ours() -> bool:
-            self._events.hear()
+            self._events.catch_up()
+            if losses != self._events.losses:
+                return False  # what was told meanwhile is lost
             altered = self._altered.intersection(slots)
             for slot in altered:
                 _distrust(slot)  # it may have failed before

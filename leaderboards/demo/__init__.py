@@ -1,1 +1,1 @@
-"""The demo game: two modes and some thousand players, so that the first look is alive."""
+"""The demo game: three modes and some thousand players, so that the first look is alive."""

@@ -45,22 +45,25 @@ _LOCAL = {
 }
 
 
+_PLACES = [(region, country) for region, shares in _REGIONS.items() for country in shares]
+_WEIGHTS = [share for shares in _REGIONS.values() for share in shares.values()]
+
+
 def demo_players(*, game: int, count: int, now: datetime) -> Iterator[Player]:
     chance = random.Random(20260401)  # noqa: S311 - the same players on every machine is the point
-    places = [(region, country) for region, shares in _REGIONS.items() for country in shares]
-    weights = [share for shares in _REGIONS.values() for share in shares.values()]
     for number in range(1, count + 1):
-        region, country = chance.choices(places, weights)[0]
-        yield Player(
-            game_id=game,
-            player_id=f"p-{number}",
-            display_name=_handle(chance, country),
-            country=country,
-            region=region,
-            created_at=now - timedelta(days=chance.uniform(1, 400)),
-            # many played today, the rest over the last weeks
-            last_seen_at=now - timedelta(hours=chance.expovariate(1 / 30)),
-        )
+        player = demo_player(chance, game=game, player_id=f"p-{number}", now=now)
+        player.created_at = now - timedelta(days=chance.uniform(1, 400))
+        # many played today, the rest over the last weeks
+        player.last_seen_at = now - timedelta(hours=chance.expovariate(1 / 30))
+        yield player
+
+
+def demo_player(chance: random.Random, *, game: int, player_id: str, now: datetime) -> Player:
+    """A newcomer."""
+    region, country = chance.choices(_PLACES, _WEIGHTS)[0]
+    name = _handle(chance, country)
+    return Player(game_id=game, player_id=player_id, display_name=name, country=country, region=region, created_at=now)
 
 
 def _handle(chance: random.Random, country: str) -> str:

@@ -24,10 +24,14 @@ _ADDING = ("SecurityMiddleware", "CSPMiddleware", "XFrameOptionsMiddleware")
 
 def told(call: Call, value: object, *, status: int = 200) -> Answer:
     body = wire.encode(value)
-    headers = [_JSON, (b"allow", call.route.allow), _VARY, *_added()]
-    if b"authorization" in call.headers:
-        headers.append(_PRIVATE)
+    headers = _ordinary(call.route.allow, settings.SECURE_SSL_REDIRECT, private=b"authorization" in call.headers)
     return Answer(status, _measured(headers, body), body)
+
+
+@lru_cache(maxsize=64)
+def _ordinary(allow: bytes, secure: bool, *, private: bool) -> Headers:
+    headers = [_JSON, (b"allow", allow), _VARY, *_added_by(secure)]
+    return [*headers, _PRIVATE] if private else headers
 
 
 def page(call: Call, shown: Shown, *, public: bool) -> Answer:
@@ -55,13 +59,13 @@ def _measured(headers: Headers, body: bytes) -> Headers:
 
 
 def _added() -> Headers:
-    return _added_by(tuple(settings.MIDDLEWARE), settings.SECURE_SSL_REDIRECT)
+    return _added_by(settings.SECURE_SSL_REDIRECT)
 
 
-@lru_cache(maxsize=8)
-def _added_by(middlewares: tuple[str, ...], secure: bool) -> Headers:
+@lru_cache(maxsize=2)
+def _added_by(secure: bool) -> Headers:
     handler: Callable[[HttpRequest], HttpResponse] = lambda _: HttpResponse()  # noqa: E731 - replaced at once
-    for path in reversed([path for path in middlewares if path.endswith(_ADDING)]):
+    for path in reversed([path for path in settings.MIDDLEWARE if path.endswith(_ADDING)]):
         handler = import_string(path)(handler)
     environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/v1/", "SERVER_NAME": "localhost", "SERVER_PORT": "443"}
     scheme = {"wsgi.url_scheme": "https", "HTTP_X_FORWARDED_PROTO": "https"} if secure else {"wsgi.url_scheme": "http"}

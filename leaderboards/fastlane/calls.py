@@ -10,6 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from config import wire
+from config.address import client_address
 from config.errors import UnsupportedMediaType
 from config.request_context import current
 from players.access import Caller
@@ -21,7 +22,7 @@ Headers = list[tuple[bytes, bytes]]
 # of these more than one is nobody's ordinary request
 _ONCE = {
     b"authorization", b"content-type", b"host", b"idempotency-key", b"if-none-match", b"accept-encoding",
-    b"x-forwarded-proto",
+    b"x-forwarded-proto", b"x-forwarded-for",
 }  # fmt: skip
 # conditions, preferences and encodings that are asked for now and then
 _UNUSUAL = {
@@ -82,6 +83,7 @@ class Call(msgspec.Struct):
     query_string: bytes
     headers: dict[bytes, bytes]
     request_id: str
+    peer: str  # at the other end of the connection: the caller, or a proxy
     content: bytes = b""
     known: Caller | None = None
     asked: Any = None  # once it is read: done again, it is the same
@@ -92,6 +94,11 @@ class Call(msgspec.Struct):
             header = self.headers.get(b"authorization", b"").decode("latin-1")
             self.known = caller_from_header(header, now=timezone.now())
         return self.known
+
+    @property
+    def address(self) -> str:
+        told = self.headers.get(b"x-forwarded-for", b"").decode("latin-1")
+        return client_address({"HTTP_X_FORWARDED_FOR": told, "REMOTE_ADDR": self.peer})
 
     def header(self, name: str) -> str | None:
         found = self.headers.get(name.lower().encode())
@@ -130,7 +137,8 @@ def call_of(scope: Any) -> Call | None:
     if headers is None or not _is_plain(scope, headers) or not _is_ours(headers, scope):
         return None
     game, mode, window, player_id = names
-    return Call(route, game, mode, window, player_id, scope["query_string"], headers, current().request_id)
+    peer = (scope.get("client") or ("",))[0]
+    return Call(route, game, mode, window, player_id, scope["query_string"], headers, current().request_id, peer)
 
 
 def _route(parts: list[str]) -> tuple[Route | None, tuple[str, str, str, str]]:

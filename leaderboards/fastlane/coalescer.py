@@ -25,8 +25,9 @@ class Coalescer(Generic[A, R]):
 
     While all its threads are busy calls wait, in a queue for each tenant; who is next is taken in turn, so that one
     with many calls does not keep the others waiting, and no tenant takes more than half of the room there is to wait.
-    Many together cost little more than one. So who has just been answered is given a moment (`gather` seconds) to ask
-    again, and a second thread begins only when the first takes long (`patience`), unless there are `at_once` already.
+    Many together cost little more than one. So those who have just been answered are given a moment to ask again, with
+    those who wait (`gather` seconds, or until as many are here), and a second thread begins only when the first takes
+    long (`patience`), unless there are `at_once` already.
     """
 
     def __init__(  # noqa: PLR0913 - each is a bound that somebody has to choose
@@ -44,6 +45,7 @@ class Coalescer(Generic[A, R]):
     ) -> None:
         self._gather, self._patience = gather, patience
         self._began = self._ended = float("-inf")  # the last that began, and the last of several that ended
+        self._expected = 0  # those who waited when it ended, and those it answered
         self._timer: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
         self._act, self._failed = act, failed
         self._at_once, self._most, self._free = at_once, waiting, threads
@@ -80,13 +82,16 @@ class Coalescer(Generic[A, R]):
     def _pause(self) -> float:
         if self._waiting >= self._at_once:
             return 0
-        first = self._began + self._patience if self._running else self._ended + self._gather
-        return first - time.monotonic()
+        if self._running:
+            return self._began + self._patience - time.monotonic()
+        return 0 if self._waiting >= self._expected else self._ended + self._gather - time.monotonic()
 
     def _begin_in(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         if self._timer is not None and self._timer[0] is loop:
-            return  # it comes soon enough: nothing that begins or ends makes it later
+            if self._timer[1].when() <= loop.time() + seconds:
+                return  # it comes soon enough
+            self._timer[1].cancel()
         self._timer = loop, loop.call_later(seconds, self._timed)
 
     def _timed(self) -> None:
@@ -96,6 +101,7 @@ class Coalescer(Generic[A, R]):
     def _tell(self, waiting: Sequence["asyncio.Future[R]"], done: "asyncio.Future[Sequence[R]]") -> None:
         self._running.discard(done)
         self._free += 1
+        self._expected = self._waiting + len(waiting)
         if len(waiting) > 1:
             self._ended = time.monotonic()
         here = [(index, one) for index, one in enumerate(waiting) if not one.done()]  # the others have gone

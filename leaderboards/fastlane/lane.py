@@ -1,6 +1,9 @@
 """The hot routes, answered in front of Django: calls that wait are collected, and asked together."""
 
+import threading
+import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
@@ -12,11 +15,12 @@ from config import errors, problem
 from config.bridge import whole_body
 from config.errors import DomainError
 from config.request_context import current
-from leaderboards import questions, score_questions
+from leaderboards import first_scores, questions, score_questions
 from leaderboards.board_states import Asked, lookup_state, standing_states
 from leaderboards.fastlane import answers, pages
 from leaderboards.fastlane.calls import ME, Answer, Call, call_of
 from leaderboards.fastlane.coalescer import Coalescer, Full, Run
+from leaderboards.score_questions import Place
 from leaderboards.score_states import batch_state, status_of, submission_state
 from leaderboards.services.one_score import Asked as Submitted
 from leaderboards.services.one_score import Told, scores_tell
@@ -24,6 +28,7 @@ from leaderboards.services.scores import scores_submit
 
 log = structlog.get_logger(__name__)
 _BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
+_GOOD = 1.0  # seconds
 _MOST_BYTES = 256 * 1024 * 1024  # of bodies that wait, in one process
 Act = Callable[[Sequence[Call]], Sequence[Answer]]
 
@@ -76,9 +81,18 @@ class _Lane(NamedTuple):
 
 
 def _coalescer(name: str, lane: _Lane, run: Run | None) -> Coalescer[Call, Answer]:
+    mine = threading.local()
+
     def fresh(calls: Sequence[Call]) -> Sequence[Answer]:
-        close_old_connections()  # one that the server has closed meanwhile is not found out by failing
-        return lane.act(calls)
+        """A connection that the server has closed meanwhile is not found out by failing; one just used is not tried."""
+        good_until = getattr(mine, "good_until", 0.0)
+        if time.monotonic() > good_until:
+            close_old_connections()
+            good_until = time.monotonic() + _GOOD
+        mine.good_until = 0.0
+        found = lane.act(calls)
+        mine.good_until = good_until
+        return found
 
     waiting = max(2, int(settings.FAST_LANE_WAITING * lane.room))
     return Coalescer(
@@ -102,13 +116,29 @@ def _failed(call: Call, error: Exception) -> Answer:
 
 
 def _standings(calls: Sequence[Call]) -> Sequence[Answer]:
-    asked = [_tried(_standing, call) for call in calls]
+    asked = _asked(calls)
     told = iter(standing_states([one for one in asked if not isinstance(one, DomainError)]))
     found = [one if isinstance(one, DomainError) else next(told) for one in asked]
     return [
         answers.refused(call, one) if isinstance(one, DomainError) else answers.told(call, one)
         for call, one in zip(calls, found, strict=True)
     ]
+
+
+def _asked(calls: Sequence[Call]) -> list[Asked | DomainError]:
+    """Calls that differ in the player only are one question: who may ask, and of which board, is found out once."""
+    known: dict[tuple[object, ...], tuple[Asked | DomainError, Call]] = {}
+    asked = list[Asked | DomainError]()
+    for call in calls:
+        alike = call.route, call.game, call.mode, call.window, call.query_string, call.headers.get(b"authorization")
+        if alike not in known:
+            known[alike] = _tried(_standing, call), call
+        found, first = known[alike]
+        if call.route is not ME and not isinstance(found, DomainError) and call is not first:
+            waiting = questions.knows_what_waits(first.caller, call.player_id)
+            found = Asked(found.board, call.player_id, found.neighbors, waiting)
+        asked.append(found)
+    return asked
 
 
 def _standing(call: Call) -> Asked:
@@ -119,7 +149,7 @@ def _standing(call: Call) -> Asked:
 
 def _scores(calls: Sequence[Call]) -> Sequence[Answer]:
     """One commit for each game."""
-    found: list[Any] = [_tried(_score, call) for call in calls]
+    found: list[Any] = _submissions(calls)
     games: dict[int, list[int]] = {}
     for index, one in enumerate(found):
         if not isinstance(one, DomainError):
@@ -131,15 +161,29 @@ def _scores(calls: Sequence[Call]) -> Sequence[Answer]:
     return [_submitted(call, one) for call, one in zip(calls, found, strict=True)]
 
 
-def _score(call: Call) -> Submitted:
-    call.asked = call.asked or score_questions.score(call, call.game, call.mode)
-    asked: Submitted = call.asked
-    return asked
+def _submissions(calls: Sequence[Call]) -> list[Submitted | DomainError]:
+    """As above: where a caller may submit to is found out once. A call that was read before is not read again."""
+    known: dict[tuple[object, ...], Place | DomainError] = {}
+    for call in calls:
+        alike = call.game, call.mode, call.query_string, call.headers.get(b"authorization")
+        there = known.get(alike)
+        if there is None:
+            there = known[alike] = _tried(_place, call)
+        if isinstance(there, DomainError):
+            call.asked = there
+        elif call.asked is None or isinstance(call.asked, DomainError):
+            call.asked = _tried(partial(score_questions.score, there=there), call)
+    return [call.asked for call in calls]
+
+
+def _place(call: Call) -> Place:
+    return score_questions.place(call, call.game, call.mode)
 
 
 def _submitted(call: Call, told: Told | DomainError) -> Answer:
     if isinstance(told, DomainError):
         return answers.refused(call, told)
+    first_scores.note(told.outcome.mode, call.request_id)
     return answers.told(call, submission_state(told, call.asked.window), status=status_of(told))
 
 
@@ -149,7 +193,9 @@ def _batches(calls: Sequence[Call]) -> Sequence[Answer]:
 
 def _batch(call: Call) -> Answer:
     record, items = score_questions.scores(call, call.game)
-    return answers.told(call, batch_state(scores_submit(game=record, caller=call.caller, items=items)), status=202)
+    outcomes = scores_submit(game=record, caller=call.caller, items=items)
+    first_scores.note_batch(outcomes, call.request_id)
+    return answers.told(call, batch_state(outcomes), status=202)
 
 
 def _lookups(calls: Sequence[Call]) -> Sequence[Answer]:
@@ -185,7 +231,7 @@ def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
 
 
 _LANES = {
-    "score": _Lane(_scores, at_once=512, gather=0.004, patience=0.05),
+    "score": _Lane(_scores, at_once=512, gather=0.01, patience=0.05),
     "scores": _Lane(_batches, at_once=1, room=1 / 4),
     "standing": _Lane(_standings, at_once=256, gather=0.001, patience=0.02),
     "lookup": _Lane(_lookups, at_once=8, room=1 / 4),

@@ -10,6 +10,7 @@ from django.core.cache import cache
 
 from config import recall, wire
 from config.api import Shown
+from leaderboards import tops
 from leaderboards.board_states import board_state
 from leaderboards.boards import store
 from leaderboards.boards.board import Board
@@ -21,6 +22,7 @@ from leaderboards.wire_scores import BoardQuery
 log = structlog.get_logger(__name__)
 SECONDS = 1.0  # names and faces are not in the boards: they may be as old
 MOST_BYTES = 64 * 1024 * 1024
+_HEARD = 0.001  # seconds: thousands are shown the same page meanwhile
 _OVERHEAD = 2000  # bytes, about, of what is kept beside a page
 _Key = tuple[object, ...]
 
@@ -40,7 +42,7 @@ class _Kept:
     @property
     def is_good(self) -> bool:
         alike = self.epoch == recall.changes.epoch and time.monotonic() < self.until
-        return alike and self.changes == guard.changes(self.slots)
+        return alike and self.changes == guard.changes(self.slots, within=_HEARD)
 
 
 _kept: dict[_Key, _Kept] = {}
@@ -56,6 +58,8 @@ def public_page(call: Call) -> Shown | None:
 
 
 def page(call: Call, board: Board, asked: BoardQuery, *, public: bool) -> Shown:
+    if board.viewer is not None:  # nobody else is to be shown it
+        return Shown.of(wire.encode(board_state(board, asked=asked)))
     key = (board, call.query_string)
     found = _kept.get(key)
     if found is None or not found.is_good:
@@ -101,12 +105,19 @@ def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
 def _shared(board: Board, call: Call, asked: BoardQuery) -> tuple[Shown, float]:
     """One process makes it for all, where there are several. And its age in seconds, when it was asked for."""
     if settings.WEB_PROCESSES == 1:
-        return Shown.of(wire.encode(board_state(board, asked=asked))), 0
+        return _rendered(board, asked)
     now, marks = time.time(), [store.mark(slot) for slot in board.slots]
     key = f"page:{board.mode.pk}:{board.mode.generation}:{board.window.id}:{board.scope}:{call.query_string.hex()}"
     known = cache.get(key[:200])
     if known is not None and known[0] == (key, marks) and 0 <= now - known[1] < SECONDS:
         return Shown(*known[2:]), now - known[1]
+    shown, age = _rendered(board, asked)
+    cache.set(key[:200], ((key, marks), now - age, shown.body, shown.etag, shown.packed), SECONDS)
+    return shown, age
+
+
+def _rendered(board: Board, asked: BoardQuery) -> tuple[Shown, float]:
+    """And the age of what it was made of, which may have been replaced meanwhile."""
+    before = tops.age(board)
     shown = Shown.of(wire.encode(board_state(board, asked=asked)))
-    cache.set(key[:200], ((key, marks), now, shown.body, shown.etag, shown.packed), SECONDS)
-    return shown, 0
+    return shown, max(before, tops.age(board))

@@ -129,6 +129,18 @@ def histogram_of_tally(tally: Iterable[tuple[int, int]], *, dense: bool) -> Hist
     return histogram_of(bounds, distinct=distinct)
 
 
+def with_member(found: Histogram, key: int) -> Histogram:
+    """As it is with one more, who has this key."""
+    columns = zip(found.keys, found.above, found.upto, strict=True)
+    bounds = {one: Bound(one, above + (one < key), upto + (one <= key)) for one, above, upto in columns}
+    above = found.count_above(key)
+    bounds.setdefault(key, Bound(key, above, above + 1))
+    distinct = found.distinct
+    if distinct is not None and key not in distinct.keys:
+        distinct = with_member(distinct, key)
+    return histogram_of(bounds.values(), distinct=distinct)
+
+
 def keys_to_count(shards: Sequence[Sequence[Bound]], buckets: int) -> list[int]:
     """From what was picked in each shard, best first: the keys at about the ranks that a single board would be asked.
 

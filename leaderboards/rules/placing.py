@@ -33,27 +33,30 @@ class Placing:
     def places(self, scores: Iterable[int], ats: Iterable[int]) -> list[int]:
         """The same for many: what is the same for all is worked out once."""
         limit, base, sign, bits = encoding.MAX_RAW >> self.bits, self.base, self.sign, self.bits
+        keys = _within([(score - base) * sign for score in scores], -limit, limit - 1 if bits else limit)
         if self.starts_at is None:
-            return [min(max((score - base) * sign, -limit), limit) for score in scores]
+            return keys
         begins, step, most = micros(self.starts_at), self.step_us, self._most
-        first, turn = (most, -1) if self.earliest_wins else (0, 1)
-        return [
-            (min(max((score - base) * sign, -limit), limit - 1) << bits)
-            + first
-            + turn * min(max((at - begins) // step, 0), most)
-            for score, at in zip(scores, ats, strict=True)
-        ]
+        steps = _within([(at - begins) // step for at in ats], 0, most)
+        if self.earliest_wins:
+            return [(key << bits) + most - step for key, step in zip(keys, steps, strict=True)]
+        return [(key << bits) + step for key, step in zip(keys, steps, strict=True)]
+
+    def read(self, places: Iterable[int]) -> list[tuple[int, datetime | None]]:
+        """The score of each place, and when it was achieved."""
+        base, sign, bits, starts_at = self.base, self.sign, self.bits, self.starts_at
+        if starts_at is None:
+            return [(place * sign + base, None) for place in places]
+        step, most = self.step_us * MICROSECOND, self._most
+        turn = most if self.earliest_wins else 0  # `x ^ most` is `most - x`
+        return [((place >> bits) * sign + base, starts_at + ((place & most) ^ turn) * step) for place in places]
 
     def score(self, place: int) -> int:
         return (place >> self.bits) * self.sign + self.base
 
     def achieved_at(self, place: int) -> datetime | None:
         """To the exactness of one step; None where places hold no time."""
-        if self.starts_at is None:
-            return None
-        tie = place & self._most
-        steps = self._most - tie if self.earliest_wins else tie
-        return self.starts_at + steps * self.step_us * MICROSECOND
+        return self.read([place])[0][1]
 
     def places_of(self, score: int) -> tuple[int, int]:
         """The least and the greatest place that this score can have; beyond all places where it is beyond the range."""
@@ -74,6 +77,13 @@ class Placing:
         steps = (at - micros(self.starts_at)) // self.step_us
         steps = min(max(steps, 0), self._most)
         return self._most - steps if self.earliest_wins else steps
+
+
+def _within(numbers: list[int], least: int, most: int) -> list[int]:
+    """Nearly always all of them are."""
+    if not numbers or (min(numbers) >= least and max(numbers) <= most):
+        return numbers
+    return [min(max(number, least), most) for number in numbers]
 
 
 def dense_width(rules: ModeRules) -> int:

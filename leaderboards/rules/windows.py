@@ -83,6 +83,11 @@ def kind_named(name: str) -> Kind:
 
 
 def longest(kinds: Iterable[str]) -> Kind:
+    return _longest(tuple(kinds))
+
+
+@lru_cache(maxsize=64)
+def _longest(kinds: tuple[str, ...]) -> Kind:
     found = {kind_named(kind) for kind in kinds}
     if not found:
         raise ValueError("A mode has at least one window.")

@@ -37,13 +37,20 @@ def players_relist(players: Iterable[int]) -> None:
     """Has the boards follow where these players are listed now. Part of the caller's transaction.
 
     In every mode that has scores: one that is just being stamped has no placement to see yet, and has read the old.
+    Where a mode's very first score is just being logged, that is waited for.
     """
     by_mode: dict[tuple[int, int], list[int]] = {}
+    concerned = [sorted(set(players))]
     with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT FROM players_player p JOIN leaderboards_mode m ON m.game_id = p.game_id"
+            " WHERE p.id = ANY(%s) AND m.first_score_at IS NULL ORDER BY m.id FOR SHARE OF m",
+            concerned,
+        )
         cursor.execute(
             "SELECT m.id, m.shards, p.id FROM players_player p JOIN leaderboards_mode m ON m.game_id = p.game_id"
             " WHERE p.id = ANY(%s) AND m.first_score_at IS NOT NULL ORDER BY m.id, p.id",
-            [sorted(set(players))],
+            concerned,
         )
         for mode, shards, player in cursor.fetchall():
             by_mode.setdefault((mode, shards), []).append(player)
@@ -53,6 +60,17 @@ def players_relist(players: Iterable[int]) -> None:
         for stream in outbox.add_correction(mode, shards, Outbox.Kind.PLACED, found)
     ]
     transaction.on_commit(lambda: outbox.ring(streams))  # the transaction is the admin's or a service's, not ours
+
+
+def players_retell(*, mode: Mode, players: Iterable[int]) -> None:
+    """Has all that these players have in a mode counted anew from the log. Part of the caller's transaction."""
+    concerned = sorted(set(players))
+    streams = {
+        stream
+        for first in range(0, len(concerned), MOST)
+        for stream in outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, concerned[first : first + MOST])
+    }
+    transaction.on_commit(lambda: outbox.ring(sorted(streams)))
 
 
 def attempt_take_back(*, mode: Mode, player: int, attempt_id: UUID) -> None:
@@ -73,8 +91,7 @@ def _attempt_set(mode: Mode, player: int, attempt_id: UUID, *, before: State, af
         )
         if not cursor.rowcount:
             raise AttemptNotFound(f"{mode.slug} has no such attempt of that player to change.")
-        streams = outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, [player])
-        transaction.on_commit(lambda: outbox.ring(streams))  # may be part of a larger act
+        players_retell(mode=mode, players=[player])
 
 
 def standings_retell(*, mode: Mode) -> int:
@@ -87,12 +104,7 @@ def standings_retell(*, mode: Mode) -> int:
             [mode.pk, mode.pk],
         )
         players = [row[0] for row in cursor.fetchall()]
-        streams = {
-            stream
-            for first in range(0, len(players), MOST)
-            for stream in outbox.add_correction(mode.pk, mode.shards, Outbox.Kind.RETOLD, players[first : first + MOST])
-        }
-        transaction.on_commit(lambda: outbox.ring(sorted(streams)))
+        players_retell(mode=mode, players=players)
     return len(players)
 
 
@@ -126,11 +138,11 @@ def _on_change(*, player: Player, before: dict[str, Any], **_: object) -> None:
 
 
 def _on_erase(*, player: Player, **_: object) -> None:
-    """What the player sent along may say who it was."""
+    """What the player sent along may say who it was, and so may what people told it of its scores."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE score_attempts SET metadata = NULL, client = NULL"
-            " WHERE player_id = %s AND (metadata IS NOT NULL OR client IS NOT NULL)",
+            "UPDATE score_attempts SET metadata = NULL, client = NULL, reasons = NULL"
+            " WHERE player_id = %s AND (metadata IS NOT NULL OR client IS NOT NULL OR reasons IS NOT NULL)",
             [player.pk],
         )
     players_relist([player.pk])

@@ -6,7 +6,10 @@ from typing import Any
 
 from django.db import transaction
 
+from config import audit
+from config.audit import HOUSE, Who
 from config.errors import InvalidRequest
+from leaderboards import tuning
 from leaderboards.errors import RuleLocked
 from leaderboards.models import RULES, Mode
 from leaderboards.rules import encoding
@@ -29,7 +32,7 @@ class Change:
     warnings: tuple[str, ...] = ()
 
 
-def game_declare(*, slug: str, wanted: GameDeclaration) -> tuple[Game, Change]:
+def game_declare(*, slug: str, wanted: GameDeclaration, who: Who = HOUSE) -> tuple[Game, Change]:
     _check_slug(slug, "game")
     values = {"title": wanted.title or _title(slug), "public": wanted.public}
     with transaction.atomic():
@@ -38,14 +41,18 @@ def game_declare(*, slug: str, wanted: GameDeclaration) -> tuple[Game, Change]:
         fields = _assign(game, values, made=made)
         if fields and not made:
             game.save()
-    return game, Change(f"game {slug}", _outcome(made, fields), fields)
+        change = Change(f"game {slug}", _outcome(made, fields), fields)
+        _record("game", game, change, who)
+    return game, change
 
 
-def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration) -> tuple[Mode, Change]:
+def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration, who: Who = HOUSE) -> tuple[Mode, Change]:
     """The mode as wanted; refused whole where its rules do not fit together or may not change any more."""
     _check_slug(slug, "mode")
     rules = rules_of(wanted)
+    checks = tuning.plain(wanted.checks)
     found = examine(rules)
+    found.errors |= tuning.errors(checks, decimals=rules.decimals)
     if found.errors:
         raise refusal(found)
     with transaction.atomic():
@@ -56,13 +63,29 @@ def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration) -> tuple[Mod
         decimals = mode.decimals
         if mode.first_score_at is not None:
             _refuse_locked(mode.rules, rules)
-        values = {name: getattr(wanted, name) for name in _WORDS} | _columns(rules)
+        values = {name: getattr(wanted, name) for name in _WORDS} | _columns(rules) | {"checks": checks}
         values["title"] = values["title"] or _title(slug)
         fields = _assign(mode, values, made=made)
         if fields:
             mode.save()
-    told = {name: (_told(name, was, decimals), _told(name, is_, rules.decimals)) for name, (was, is_) in fields.items()}
-    return mode, Change(f"mode {game.slug}/{slug}", _outcome(made, fields), told, tuple(found.warnings))
+        told = {
+            name: (_told(name, was, decimals), _told(name, is_, rules.decimals)) for name, (was, is_) in fields.items()
+        }
+        change = Change(f"mode {game.slug}/{slug}", _outcome(made, fields), told, tuple(found.warnings))
+        _record("mode", mode, change, who)
+    return mode, change
+
+
+def _record(noun: str, about: Game | Mode, change: Change, who: Who) -> None:
+    if change.outcome == "unchanged":
+        return
+    audit.record(
+        verb=f"{noun}.add" if change.outcome == "created" else f"{noun}.change",
+        who=who,
+        about=about,
+        before={name: before for name, (before, _) in change.fields.items() if change.outcome == "changed"},
+        after={name: after for name, (_, after) in change.fields.items()},
+    )
 
 
 def rules_of(wanted: ModeDeclaration) -> ModeRules:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db.models import Max
 from django.utils import timezone
-from msgspec import structs
+from msgspec import Struct, structs
 
 from config.errors import DomainError, Unavailable
 from leaderboards import estimates, log, partitions, whereabouts
@@ -26,8 +26,7 @@ from players.lookups import GameRecord
 _POLL = 0.02  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A player on a board at one moment; the score is raw."""
 
     score: int | None = None
@@ -36,8 +35,7 @@ class Seen:
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """`before` is None where the boards did not answer; `after` where they do not show it yet.
 
     `moved`: about what it does to the rank, where neither was the case.
@@ -70,7 +68,15 @@ def score_submit(*, asked: Asked, wait: float) -> Told:
         return told
     after = _after(asked.board, told.outcome, wait)
     outcome = _judged(told.outcome)  # what needs history is judged on the way to the boards
-    return replace(told, outcome=outcome, after=after if outcome.logged.state is State.ACCEPTED else None)
+    if outcome.logged.state is not State.ACCEPTED:  # nothing comes of it, whatever was thought
+        return structs.replace(told, outcome=outcome, after=None, improved=told.improved and False, moved=_stayed(told))
+    return structs.replace(told, outcome=outcome, after=after)
+
+
+def _stayed(told: Told) -> Moved | None:
+    """Who was on no board before is not on it now."""
+    moved = told.moved
+    return moved and Moved(moved.rank_before, moved.rank_before, moved.total - (moved.rank_before is None))
 
 
 def scores_tell(*, game: GameRecord, asked: Sequence[Asked], ranked: bool = False) -> list[Told | DomainError]:
@@ -80,7 +86,8 @@ def scores_tell(*, game: GameRecord, asked: Sequence[Asked], ranked: bool = Fals
     def look(players: Mapping[str, int]) -> None:
         """Just before they are logged."""
         for board in {one.board for one in asked}:
-            looks[board] = _Look(board, ranked=ranked, players=list(players.values()))
+            own = list(players.values()) if board.viewer is None else [board.viewer]
+            looks[board] = _Look(board, ranked=ranked, players=own)
 
     outcomes = scores_submit(game=game, items=[one.item for one in asked], look=look)
     return [
@@ -118,16 +125,14 @@ def _told(board: Board, outcome: Outcome, look: _Look | None) -> Told:
     windows = window_ids(outcome.logged.windows, outcome.logged.achieved_at, board.mode.timezone)
     counts = board.window.id in windows and outcome.logged.state is State.ACCEPTED
     improved = None if before is None else counts and _improves(board, before, outcome)
-    told = Told(outcome, windows, before, None, improved)
-    return replace(told, moved=_moved(board, told, seen))
+    moved = _moved(board, outcome, seen, counts=counts and not outcome.duplicate)
+    return Told(outcome, windows, before, None, improved, moved)
 
 
-def _moved(board: Board, told: Told, before: Seen | None) -> Moved | None:
+def _moved(board: Board, outcome: Outcome, before: Seen | None, *, counts: bool) -> Moved | None:
     """After the commit: boards that do not answer now take nothing back. A duplicate moves nothing."""
-    outcome = told.outcome
     if before is None or before.total is None or before.version is None:
         return None
-    counts = board.window.id in told.windows and outcome.logged.state is State.ACCEPTED and not outcome.duplicate
     after = _combined(board, before.score, outcome.logged.score) if counts else before.score
     try:
         return estimates.moved(board, before=before.score, after=after, total=before.total, version=before.version)
@@ -166,7 +171,7 @@ def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
     except Unavailable:
         return None
     while True:
-        board.mode.refresh_from_db(fields=["generation", "shards"])
+        board.mode.refresh_from_db(fields=["generation", "shards", "first_score_at"])  # which may be this very one
         seen = _Look(board, ranked=True, players=[outcome.player]).seen(outcome.player)
         if seen or time.monotonic() + _POLL > deadline:
             return seen

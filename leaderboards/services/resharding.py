@@ -54,7 +54,7 @@ class _Moving:
         behind = sum(stamped.values()) - sum(self.done.values())
         for shard, seq in stamped.items():
             while self.done[shard] < seq:
-                for number, changes, _ in stamped_after(mode=self.mode, shard=shard, mark=self.done[shard]):
+                for number, changes in stamped_after(mode=self.mode, shard=shard, mark=self.done[shard]):
                     self._put(changes)
                     self.done[shard] = number
         return behind

@@ -17,11 +17,11 @@ from leaderboards.log import Key, Logged
 from leaderboards.models import Mode
 from leaderboards.wire_scores import Submission
 from players.access import NOBODY, Caller
+from players.bars import BARRING, players_barred
 from players.errors import PlayerBanned
 from players.lookups import GameRecord
-from players.models import Ban
 from players.profiles import pks_of
-from players.selectors import players_banned
+from players.selectors import Banned, players_banned
 from players.services import players_register
 
 
@@ -55,7 +55,7 @@ def scores_submit(
 
     `look` is told who the players are, just before their scores are logged.
     """
-    door, readers = Door(game, now()), dict[int, Reader]()
+    door, readers = Door(game, now(), caller), dict[int, Reader]()
     read = [item if isinstance(item, DomainError) else _read(item, caller, door, readers) for item in items]
     batch = [one for one in read if isinstance(one, Candidate)]
     outcomes = iter(_submitted(batch, door, look) if batch else ())
@@ -79,7 +79,8 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
     if strangers:
         made = players_register(game=door.game, player_ids=strangers, at=door.now)
         players |= made
-        refused |= _banned(batch, made, door.now)  # erasing oneself is no way out of a ban
+        # erasing oneself is no way out of a ban, which comes along just now
+        refused |= _barred(batch, made, players_banned(made.values(), kinds=BARRING, at=door.now))
     good = [one for n, one in enumerate(batch) if n not in refused]
     if look and good:
         look(players)
@@ -94,22 +95,19 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
 def _refused(batch: Sequence[Candidate], players: Mapping[str, int], door: Door) -> _Refused:
     """By the modes' rules, by bans, by the checks, and for want of room for another value of a dimension."""
     refused = {n: one.refusal for n, one in enumerate(batch) if one.refusal}
-    refused = _banned(batch, players, door.now) | refused
+    refused = _barred(batch, players, players_barred(players.values(), at=door.now)) | refused
     refused = admission.judge(batch, door) | refused
     return _without_room([n for n in range(len(batch)) if n not in refused], batch) | refused
 
 
-def _banned(batch: Sequence[Candidate], players: Mapping[str, int], at: datetime) -> _Refused:
-    if not players:
-        return {}
-    kinds = (Ban.Kind.BAN, Ban.Kind.SUSPENSION)  # who is shadow banned is not to notice
-    banned = players_banned(players.values(), kinds=kinds, at=at)
-    if not banned:
+def _barred(batch: Sequence[Candidate], players: Mapping[str, int], barred: Banned) -> _Refused:
+    """From the game, or from the mode that they play."""
+    if not barred:
         return {}
     return {
         n: PlayerBanned(f"{one.player_id} may not submit.")
         for n, one in enumerate(batch)
-        if players.get(one.player_id) in banned
+        if (pk := players.get(one.player_id)) and not barred.isdisjoint(((pk, None), (pk, one.mode_id)))
     }
 
 

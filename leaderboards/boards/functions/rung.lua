@@ -274,17 +274,10 @@ read_function('rung_3_keys_above', function(board, args)
   return {found}
 end)
 
--- near: ARGV place, member, how many, … ("" for the place: where it stands, if it does)
--- answers [place or "", how many stand before it, [those just before], [those just after], …], without itself
+-- near: ARGV place, member, how many, …
+-- answers [place, how many stand before it, [those just before], [those just after], …], without itself
 local function near(board, place, member, most)
-  local now = redis.call('ZSCORE', board, member)
-  local rank
-  if place == '' then
-    if not now then return '', 0, {}, {} end
-    place, rank = now, redis.call('ZREVRANK', board, member)
-  else
-    rank = before(board, place, member)
-  end
+  local now, rank = redis.call('ZSCORE', board, member), before(board, place, member)
   if most == 0 then return place, rank, {}, {} end
   local own = now and tonumber(now) == tonumber(place) and 1 or 0 -- it may stand elsewhere by now, or in another shard
   local first = math.max(0, rank - most)
@@ -300,6 +293,24 @@ read_function('rung_3_near', function(board, args)
       near(board, args[index], args[index + 1], tonumber(args[index + 2]))
   end
   return {found}
+end)
+
+-- stand: ARGV how many neighbours, members (8 bytes each, one after the other)
+-- answers [how many stand before each, …], [[member, place, …]: each with its neighbours on either side; nothing where it
+-- does not stand, …]
+read_function('rung_3_stand', function(board, args)
+  local most, befores, runs = tonumber(args[1]), {}, {}
+  for first = 1, #args[2], 8 do
+    local member = string.sub(args[2], first, first + 7)
+    local rank, run = redis.call('ZREVRANK', board, member), {}
+    if rank and most == 0 then
+      run = {member, redis.call('ZSCORE', board, member)}
+    elseif rank then
+      run = redis.call('ZRANGE', board, math.max(0, rank - most), rank + most, 'REV', 'WITHSCORES')
+    end
+    befores[#befores + 1], runs[#runs + 1] = rank or 0, run
+  end
+  return {befores, runs}
 end)
 
 -- tally: ARGV width (how many places one key has), most. answers [key, how many members have it, …], best first; of a board

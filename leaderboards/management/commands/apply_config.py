@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config import wire
+from config.audit import by_command
 from config.errors import DomainError
 from leaderboards.services.config_file import config_apply
 from leaderboards.services.modes import Change
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         except tomllib.TOMLDecodeError as error:
             raise CommandError(f"{options['file']} is not TOML: {error}") from None
         try:
-            changes = config_apply(declared=declared, dry_run=options["dry_run"])
+            changes = config_apply(declared=declared, dry_run=options["dry_run"], who=by_command("apply_config"))
         except DomainError as error:
             raise CommandError(f"Nothing was changed. {error.detail}") from None
         for change in changes:

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from config.audit import by_command
 from leaderboards import demo, partitions
 from leaderboards.demo.people import demo_players
 from leaderboards.demo.play import demo_scores
@@ -30,19 +31,19 @@ class Command(BaseCommand):
             return
         self.stdout.write("Loading the demo game …")
         declared = (Path(demo.__file__).parent / "demo.toml").read_text(encoding="utf-8")
-        config_apply(declared=tomllib.loads(declared, parse_float=Decimal))
+        config_apply(declared=tomllib.loads(declared, parse_float=Decimal), who=by_command("load_demo"))
         game = Game.objects.get(slug=GAME)
         people = demo_players(game=game.pk, count=PLAYERS, now=timezone.now())
         Player.objects.bulk_create(people, batch_size=1000)
         partitions.make_ahead(partitions.today())
         scores = self._play(game)
-        self.stdout.write(f"Loaded {game.title}: 2 modes, {PLAYERS:,} players, {scores:,} scores.")
+        self.stdout.write(f"Loaded {game.title}: 3 modes, {PLAYERS:,} players, {scores:,} scores.")
 
     def _play(self, game: Game) -> int:
         now, played = timezone.now(), 0
         record = GameRecord(game.pk, game.slug, game.title, game.public)
         caller = Caller(Kind.KEY, game=game.slug)
-        for mode in Mode.objects.filter(game=game):
+        for mode in Mode.objects.filter(game=game).exclude(checks__has_key="replay"):  # these want to be played
             items = list(demo_scores(mode=mode, players=PLAYERS, now=now))
             played += len(scores_submit(game=record, caller=caller, items=items))
         return played

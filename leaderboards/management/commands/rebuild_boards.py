@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from config import audit
 from config.errors import DomainError
 from leaderboards.drain import stream_drain
 from leaderboards.models import Mode, Standing
@@ -52,6 +53,13 @@ class Command(BaseCommand):
             raise CommandError(error.detail) from None
         time.sleep(GRACE)
         mode_tidy(mode=mode, shards=shards)
+        audit.record(
+            verb="boards.rebuild",
+            who=audit.by_command("rebuild_boards"),
+            about=mode,
+            before={"shards": shards, "generation": generation - 1},
+            after={"shards": mode.shards, "generation": generation},
+        )
         over = f", over {mode.shards} instead of {shards} shards" if mode.shards != shards else ""
         self.stdout.write(f"{bar.title}: {bar.done:,} entries, generation {generation}{over}.")
 

@@ -1,20 +1,24 @@
-"""Prints what a newcomer tries first: the page, a one-time admin link, the demo key, a curl that works as pasted.
+"""Prints what a newcomer tries first: the page, a one-time admin link, a player's link, the demo key, a curl that works
+as pasted.
 Says nothing in production or when bound to more than loopback.
 """
 
 import json
-import os
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.urls import reverse
+from django.utils import timezone
 
 from config import entrance
-from players import lookups
-from players.models import Game
-from players.scopes import Scope
-from players.services import key_create
+from leaderboards.demo.key import GAME, demo_key
+from players import tokens
+from players.models import Game, Player
+
+_PLAYER = "p-1425"  # who plays both boards of the demo, and well
+
+_SIMULATE = ".venv/bin/python manage.py simulate demo arcade --rate 20 --seconds 600"
 
 
 class Command(BaseCommand):
@@ -27,24 +31,24 @@ class Command(BaseCommand):
         self.stdout.write(f"  Page      {origin}{reverse('home')}")
         self.stdout.write(f"  Admin     {entrance.new_link(origin)}   (signs in once, within the hour)")
         self.stdout.write(f"  API       {origin}{reverse('docs')}")
-        game = Game.objects.filter(slug="demo").first()
+        game = Game.objects.filter(slug=GAME).first()
         if game is not None:
             key = demo_key(game)
+            self._player(game, origin)
             self.stdout.write(f"  Demo key  {key}")
-            self.stdout.write(f"  Board     {origin}/v1/games/demo/modes/arcade/leaderboards/daily")
+            self.stdout.write(f"  Board     {origin}{reverse('board-page', args=[GAME, 'arcade', 'daily'])}")
+            self.stdout.write(f"  Play      {_SIMULATE}   (people who play, and some who cheat)")
             self.stdout.write(f"\n  Try it:\n{_curl(origin, key)}")
 
-
-def demo_key(game: Game) -> str:
-    """The same key on every start, kept beside the other secrets; a new one when it was revoked."""
-    kept = settings.HOME.path / "demo_key"
-    text = kept.read_text().strip() if kept.exists() else ""
-    if text and lookups.key(text) is not None:
-        return text
-    _, text = key_create(game=game, scopes=list(Scope), label="demo key of make up")
-    with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text + "\n")
-    return text
+    def _player(self, game: Game, origin: str) -> None:
+        player = Player.objects.filter(game=game, player_id=_PLAYER).first()
+        if player is None:
+            return
+        token = tokens.player_token(
+            game=game.slug, player_id=_PLAYER, secret=game.signing_secret, now=timezone.now(), ttl=tokens.MOST_SECONDS
+        )
+        link = f"{origin}{reverse('player-enter', args=[game.slug])}?token={token}"
+        self.stdout.write(f"  Player    {link}   (signs in as {player.display_name}, today)")
 
 
 def _curl(origin: str, key: str) -> str:
