@@ -1,1 +1,6 @@
-"""What a submitted score is held against: each a small class, listed in settings.SCORE_CHECKS."""
+"""What scores are held against: small classes, listed in settings.
+
+SCORE_CHECKS judge at the door (token, pace, timing, replay), STAMP_CHECKS with history on the way to the boards (jump,
+outlier, cohort, top, replay), LOG_CHECKS what shows over many attempts only (tempo, clockwork, devices: see habits.py).
+The model is asked by `rejudge`, where one was trained.
+"""

@@ -19,6 +19,8 @@ from players.tokens import AttemptClaims, TokenRefused
 class AttemptToken:
     """Asked of players in modes that want it; whoever sends one is held to it."""
 
+    name = "token"
+
     def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
         findings: dict[int, Finding] = {}
         for index, one in enumerate(batch):

@@ -1,0 +1,39 @@
+"""Who signed in to the admin, and who tried: in the audit too."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.http import HttpRequest
+
+from anticheat import audit
+from config.audit import by_request
+
+
+def connect() -> None:
+    user_logged_in.connect(_signed_in, dispatch_uid="audit-signed-in")
+    user_logged_out.connect(_signed_out, dispatch_uid="audit-signed-out")
+    user_login_failed.connect(_failed, dispatch_uid="audit-sign-in-failed")
+
+
+def _signed_in(*, request: HttpRequest, user: User, **_: object) -> None:
+    who = replace(by_request(request), by="operator", user=user.pk)
+    audit.record(verb="user.sign_in", who=who, about=user)
+
+
+def _signed_out(*, request: HttpRequest, user: User | None, **_: object) -> None:
+    if user is not None:
+        audit.record(verb="user.sign_out", who=by_request(request), about=user)
+
+
+def _failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: object) -> None:
+    """Of users there are: what else is typed there may be a password, and strangers must not fill the audit."""
+    if request is None:
+        return
+    model = get_user_model()
+    name = str(credentials.get(model.USERNAME_FIELD, "")).replace("\0", "")
+    user = model.objects.filter(**{model.USERNAME_FIELD: name}).first()
+    if user is not None:
+        audit.record(verb="user.sign_in_failed", who=by_request(request), about=user)
