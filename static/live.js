@@ -1,0 +1,169 @@
+// What makes a page live: every [data-live-board] is subscribed to, clocks tick, and who is signed in is followed.
+// Without this the page is complete as it came; with it, it stays so.
+import { Board } from "./live/board.js";
+import { Feed } from "./live/feed.js";
+import { ago, country, flag, left, local, number, said, score } from "./live/locale.js";
+import { Socket } from "./live/socket.js";
+
+const MOST = 10; // subscriptions of one socket
+const SPOKEN_EVERY = 10_000;
+const FRESH_EVERY = 20_000;
+const LOOKED_EVERY = 10_000;
+const followed = document.querySelector("[data-follow]");
+const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
+const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
+const waiting = new Map(); // what came while nobody looked: only the last state counts
+let heardAt = Date.now();
+let state = "";
+
+// --- how it is -------------------------------------------------------------------------------------------------
+function pulse(now = state) {
+  state = now;
+  for (const one of pulses) {
+    const stale = now === "live" ? "" : ` · ${said(one.dataset.stale, { ago: ago(heardAt, { seconds: true }) })}`;
+    one.dataset.state = now;
+    one.querySelector("[data-pulse-text]").textContent = one.dataset[now] + stale;
+  }
+}
+
+const voice = document.querySelector("[data-say]");
+let spokenAt = 0;
+function say(sentence, values) {
+  if (!voice || Date.now() - spokenAt < SPOKEN_EVERY) return;
+  spokenAt = Date.now();
+  voice.textContent = said(voice.dataset[sentence], values);
+}
+
+// --- boards ----------------------------------------------------------------------------------------------------
+function show(board, message) {
+  const first = message.entries[0];
+  if (first && board.leader && first.player_id !== board.leader) {
+    const told = { name: first.display_name, score: score(first.score, Number(board.told.decimals)) };
+    say("leader", told);
+  }
+  board.leader = first?.player_id;
+  board.show(message);
+}
+
+function hear(board, message) {
+  heardAt = Date.now();
+  if (message.type === "update") news();
+  if (message.window_id && board.told.windowId && message.window_id !== board.told.windowId) {
+    board.told.windowId = message.window_id;
+    board.begin();
+    refresh(Math.random() * 3000);
+  }
+  if (document.hidden) waiting.set(board, message);
+  else show(board, message);
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  for (const [board, message] of waiting) show(board, message);
+  waiting.clear();
+  tick();
+});
+
+const happened = document.querySelector("[data-feed]");
+const feed = happened && new Feed();
+let lookedAt = Date.now();
+let looking = 0;
+function news() {
+  if (!feed || looking) return;
+  if ("private" in happened.dataset) {
+    refresh(500); // the API knows no sessions, the page does
+    return;
+  }
+  const soon = Math.max(500, lookedAt + LOOKED_EVERY - Date.now()) + Math.random() * 1000;
+  looking = setTimeout(() => {
+    [lookedAt, looking] = [Date.now(), 0];
+    if (!document.hidden) feed.look();
+  }, soon);
+}
+
+// --- who is signed in ------------------------------------------------------------------------------------------
+function own(section, message) {
+  heardAt = Date.now();
+  const [rank, points] = ["[data-own-rank]", "[data-own-score]"].map((part) => document.querySelector(part));
+  if (!message.new_rank || !rank) {
+    if (message.new_rank || rank) refresh(500); // onto the board, or off it
+    return;
+  }
+  const now = [`#${number(message.new_rank)}`, score(message.score, Number(section.dataset.decimals))];
+  if (rank.textContent === now[0] && points.textContent === now[1]) return;
+  if (rank.textContent !== now[0]) say("own", { rank: number(message.new_rank) });
+  [rank.textContent, points.textContent] = now;
+  refresh(1500);
+}
+
+// What the server alone can say (the next goal, neighbours, the drawing, when the window ends) is asked for again,
+// at most every twenty seconds.
+let refreshed = 0;
+let due = 0;
+function refresh(soon) {
+  if (due) return;
+  due = setTimeout(again, Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
+}
+
+async function again() {
+  refreshed = Date.now();
+  due = 0;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", "[data-until]"]) {
+      const [now, fresh] = [document.querySelector(part), page.querySelector(part)];
+      if (now && fresh && !now.contains(document.activeElement)) now.replaceWith(document.adoptNode(fresh));
+    }
+    adorn();
+    tick();
+  } catch {
+    // the next change asks again
+  }
+}
+
+// --- clocks, in the visitor's own time -------------------------------------------------------------------------
+function tick() {
+  for (const one of document.querySelectorAll("time[data-left]")) {
+    one.textContent = left(new Date(one.dateTime), one.dataset.left.split(" "));
+    if (new Date(one.dateTime) < Date.now() - 2000) refresh(2000 + Math.random() * 6000);
+  }
+  if (state && state !== "live") pulse();
+}
+
+function age() {
+  for (const one of document.querySelectorAll("time[data-ago]")) one.textContent = ago(new Date(one.dateTime));
+}
+
+function adorn() {
+  for (const one of document.querySelectorAll("time[datetime]")) one.title = local(new Date(one.dateTime));
+  for (const one of document.querySelectorAll(".flag[aria-label]")) {
+    const code = one.getAttribute("aria-label");
+    if (/^[A-Z]{2}$/.test(code)) one.setAttribute("aria-label", (one.title = country(code)));
+  }
+}
+
+function nameCountries(select) {
+  for (const one of select.querySelectorAll("[data-country]")) {
+    one.textContent = `${flag(one.dataset.country)} ${country(one.dataset.country)}`;
+  }
+}
+
+// --- begin -----------------------------------------------------------------------------------------------------
+adorn();
+document.querySelectorAll("select[data-countries]").forEach(nameCountries);
+setInterval(() => document.hidden || tick(), 1000);
+setInterval(() => document.hidden || age(), 30_000);
+
+if (boards.length || followed) {
+  const socket = new Socket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`, pulse);
+  const named = ({ game, mode, window, scope }) => ({ game, mode, window, scope });
+  boards.forEach((section, index) => {
+    const board = new Board(section);
+    const message = { op: "subscribe", id: `b${index}`, ...named(section.dataset), limit: Number(section.dataset.limit) };
+    socket.ask(message, (heard) => hear(board, heard));
+  });
+  if (followed) socket.ask({ op: "follow", id: "me", ...named(followed.dataset) }, (heard) => own(followed, heard));
+  socket.open();
+}

@@ -1,0 +1,137 @@
+// A board's rows: filled from a state, moved smoothly to where they belong. Names are text, whatever they hold.
+import { ago, country, flag, local, number, said, score } from "./locale.js";
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const row = document.getElementById("row");
+const spare = document.getElementById("spare");
+
+function put(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export class Board {
+  constructor(section) {
+    this.section = section;
+    this.told = section.dataset;
+    this.body = section.querySelector("[data-rows]");
+    this.least = Number(this.body.dataset.least || 0);
+    this.rows = new Map([...this.body.querySelectorAll("[data-player]")].map((one) => [one.dataset.player, one]));
+    this.was = new Map(); // rank on the window before, from the server
+    this.opened = new Map(); // rank when first seen here
+    for (const [player, one] of this.rows) {
+      if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
+      this.opened.set(player, Number(one.dataset.rank));
+    }
+    this.leader = this.body.querySelector("[data-player]")?.dataset.player;
+  }
+
+  begin() {
+    // another window: nobody has moved in it yet
+    this.was.clear();
+    this.opened.clear();
+  }
+
+  show(state) {
+    const before = new Map([...this.rows.values()].map((one) => [one, one.offsetTop]));
+    const held = document.activeElement;
+    const rows = new Map();
+    const changed = [];
+    for (const entry of state.entries) {
+      const known = this.rows.get(entry.player_id);
+      const one = known ?? row.content.firstElementChild.cloneNode(true);
+      if (this.#fill(one, entry) && known) changed.push(one);
+      rows.set(entry.player_id, one);
+    }
+    this.rows = rows;
+    this.#place([...rows.values()]);
+    if (held instanceof HTMLElement && held !== document.activeElement && held.isConnected) held.focus({ preventScroll: true });
+    if (!document.hidden && !still.matches) this.#move(before, changed);
+    this.section.querySelector("[data-away]")?.remove();
+    const total = this.section.querySelector("[data-total]") ?? document.getElementById(this.told.totalIn);
+    if (total) put(total, number(state.total));
+    const empty = this.section.querySelector("[data-empty]");
+    if (empty) empty.hidden = state.entries.length > 0;
+  }
+
+  #place(rows) {
+    const spares = Math.max(0, this.least - rows.length);
+    const now = [...this.body.querySelectorAll("[data-player]")];
+    if (now.length === rows.length && rows.every((one, index) => one === now[index])) return;
+    const free = Array.from({ length: spares }, () => spare.content.firstElementChild.cloneNode(true));
+    this.body.replaceChildren(...rows, ...free);
+  }
+
+  #fill(one, entry) {
+    const decimals = Number(this.told.decimals);
+    one.dataset.player = entry.player_id;
+    one.dataset.rank = entry.rank;
+    one.classList.toggle("mine", entry.player_id === this.told.follow);
+    put(one.querySelector(".rank span"), number(entry.rank));
+    this.#movement(one.querySelector(".move"), entry);
+    const link = one.querySelector(".who a");
+    link.href = this.told.profile.slice(0, -1) + encodeURIComponent(entry.player_id);
+    put(link.querySelector(".name"), entry.display_name);
+    this.#face(link.querySelector(".face"), entry);
+    const waved = link.querySelector(".flag");
+    waved.hidden = !entry.country;
+    put(waved, flag(entry.country));
+    waved.title = country(entry.country);
+    waved.setAttribute("aria-label", waved.title);
+    this.#time(one.querySelector(".when"), entry.achieved_at);
+    const shown = one.querySelector(".score");
+    const text = score(entry.score, decimals);
+    if (shown.textContent === text) return false;
+    shown.textContent = text;
+    return true;
+  }
+
+  #face(face, entry) {
+    const shown = face.querySelector("img");
+    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url && face.firstChild) return;
+    face.textContent = [...entry.display_name][0]?.toUpperCase() ?? "";
+    if (!entry.avatar_url) return;
+    const image = new Image(32, 32);
+    image.alt = "";
+    image.referrerPolicy = "no-referrer";
+    image.src = entry.avatar_url;
+    face.append(image);
+  }
+
+  #time(cell, at) {
+    let time = cell.querySelector("time");
+    if (!at) return time?.remove();
+    if (!time) cell.append((time = document.createElement("time")));
+    if (time.dateTime === at) return undefined;
+    time.dateTime = at;
+    time.dataset.ago = "";
+    time.title = local(new Date(at));
+    put(time, ago(new Date(at)));
+    return undefined;
+  }
+
+  #movement(cell, entry) {
+    const from = this.was.get(entry.player_id);
+    if (!this.opened.has(entry.player_id)) this.opened.set(entry.player_id, entry.rank);
+    const delta = (from ?? this.opened.get(entry.player_id)) - entry.rank;
+    const way = delta > 0 ? "up" : delta < 0 ? "down" : from === undefined ? "none" : "same";
+    const sentence = { up: from ? "up" : "upOpen", down: from ? "down" : "downOpen", same: "same", none: "new" }[way];
+    const told = said(this.told[sentence], { steps: number(Math.abs(delta)) });
+    cell.className = `move ${way}`;
+    put(cell.querySelector(".steps"), delta ? number(Math.abs(delta)) : "");
+    put(cell.querySelector(".hidden"), told);
+    cell.firstElementChild.title = told;
+  }
+
+  #move(before, changed) {
+    const gone = { duration: 400, easing: "cubic-bezier(0.2, 0.8, 0.2, 1)" };
+    for (const one of this.rows.values()) {
+      const from = before.get(one);
+      const way = from === undefined ? 0 : from - one.offsetTop;
+      if (way) one.animate([{ transform: `translateY(${way}px)` }, { transform: "none" }], gone);
+      if (from === undefined) one.animate([{ opacity: 0 }, { opacity: 1 }], gone);
+    }
+    for (const one of changed) {
+      one.querySelector(".score").animate([{ color: "var(--up)" }, { color: "var(--up)", offset: 0.5 }, {}], 1200);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// Numbers, times and countries as the page's language writes them. Sentences come from the page, never from here.
+export const lang = document.documentElement.lang || "en";
+const whole = new Intl.NumberFormat(lang);
+const relative = new Intl.RelativeTimeFormat(lang, { numeric: "always", style: "short" });
+const near = new Intl.RelativeTimeFormat(lang, { numeric: "auto", style: "short" });
+const moment = new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle: "long" });
+const regions = new Intl.DisplayNames([lang], { type: "region", fallback: "code" });
+const exact = new Map();
+
+export const number = (value) => whole.format(value);
+
+export function score(value, decimals) {
+  if (!exact.has(decimals)) {
+    exact.set(decimals, new Intl.NumberFormat(lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+  }
+  return exact.get(decimals).format(value);
+}
+
+export function ago(at, { seconds = false } = {}) {
+  const age = Math.max(0, Math.floor((Date.now() - at) / 1000));
+  if (age < 60) return seconds && age ? relative.format(-age, "second") : near.format(0, "second");
+  if (age < 3600) return relative.format(-Math.floor(age / 60), "minute");
+  if (age < 86_400) return relative.format(-Math.floor(age / 3600), "hour");
+  return relative.format(-Math.floor(age / 86_400), "day");
+}
+
+export function left(until, units) {
+  let rest = Math.max(0, Math.floor((until - Date.now()) / 1000));
+  const parts = [];
+  [86_400, 3600, 60, 1].forEach((size, index) => {
+    const count = Math.floor(rest / size);
+    rest %= size;
+    if (count || parts.length || size === 1) parts.push(`${count} ${units[index]}`);
+  });
+  return parts.slice(0, 2).join(" ");
+}
+
+export const local = (at) => moment.format(at);
+export const country = (code) => (code ? regions.of(code) : "");
+export const flag = (code) =>
+  code ? String.fromCodePoint(...[...code].map((letter) => 0x1f1e6 + letter.charCodeAt(0) - 65)) : "";
+export const said = (sentence, values) => (sentence || "").replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

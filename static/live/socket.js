@@ -1,0 +1,118 @@
+// One socket for all that is live on a page. It comes back by itself, asks again for all it was asked for, and says
+// how it is: "live", "reconnecting" or "offline". What comes is a whole state each time, so nothing is ever replayed.
+const SILENCE = 35_000; // the server says something every 15 s
+const SOONEST = 500;
+const LATEST = 30_000;
+
+export class Socket {
+  #address;
+  #told;
+  #topics = new Map(); // by id: what is asked for, who hears it, the last seq
+  #socket = null;
+  #failures = 0;
+  #timer = 0;
+  #watchdog = 0;
+  #heardAt = 0;
+
+  constructor(address, told) {
+    this.#address = address;
+    this.#told = told;
+    addEventListener("online", () => this.#now());
+    addEventListener("offline", () => this.#say("offline"));
+    addEventListener("pagehide", () => this.close());
+    addEventListener("pageshow", (event) => event.persisted && this.#now());
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden && (!this.#socket || Date.now() - this.#heardAt > SILENCE)) this.#now();
+    });
+  }
+
+  ask(message, hear) {
+    this.#topics.set(message.id, { message, hear, seq: 0 });
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#send(message);
+  }
+
+  open() {
+    clearTimeout(this.#timer);
+    const socket = (this.#socket = new WebSocket(this.#address));
+    socket.onopen = () => {
+      this.#alive();
+      for (const topic of this.#topics.values()) {
+        topic.seq = 0;
+        this.#send(topic.message);
+      }
+    };
+    socket.onmessage = (event) => this.#hear(JSON.parse(event.data));
+    socket.onclose = () => socket === this.#socket && this.#lost();
+    this.#alive();
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#watchdog);
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+  }
+
+  #now() {
+    this.#failures = 0;
+    this.close();
+    this.#say("reconnecting");
+    this.open();
+  }
+
+  #lost() {
+    this.close();
+    this.#say(navigator.onLine ? "reconnecting" : "offline");
+    const longest = Math.min(LATEST, SOONEST * 2 ** this.#failures++);
+    this.#timer = setTimeout(() => this.open(), longest * (0.5 + Math.random() / 2));
+  }
+
+  #alive() {
+    this.#heardAt = Date.now();
+    clearTimeout(this.#watchdog);
+    this.#watchdog = setTimeout(() => this.#lost(), SILENCE);
+  }
+
+  #hear(message) {
+    this.#alive();
+    const topic = this.#topics.get(message.id);
+    if (!topic || message.type === "unsubscribed") return;
+    if (message.type === "error") {
+      this.#refused(topic, message.code);
+      return;
+    }
+    const missed = topic.seq && message.seq !== topic.seq + 1 && message.type !== "snapshot";
+    topic.seq = message.seq;
+    if (missed) this.#again(topic);
+    this.#failures = 0;
+    this.#say("live");
+    topic.hear(message);
+  }
+
+  #refused(topic, code) {
+    // what has ended may be shown to who one is by now; what is refused from the start is not live
+    if (code === "unavailable" || topic.seq) this.#later(topic);
+    else if (topic.message.op === "subscribe") this.#say("offline");
+  }
+
+  #again(topic) {
+    topic.seq = 0;
+    this.#send({ op: "unsubscribe", id: topic.message.id });
+    this.#send(topic.message);
+  }
+
+  #later(topic) {
+    this.#say("reconnecting");
+    const socket = this.#socket;
+    setTimeout(() => socket === this.#socket && this.#again(topic), 2000 + Math.random() * 3000);
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #say(state) {
+    this.#told(state);
+  }
+}
