@@ -4,7 +4,7 @@ PORT ?= 8000
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench lock format migrations clean
+.PHONY: help up test check bench looks lock format translations clean
 
 bin := .venv/bin/python
 pip := $(bin) -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement
@@ -33,10 +33,16 @@ check: .venv/installed-dev ## Tests, linters, types, import contracts, migration
 bench: .venv/installed-dev ## Measure; the last line of output is one JSON object
 	$(bin) -m bench $(ARGS)
 
+looks: .venv/installed-dev ## Take the pictures of the README; every page: ARGS="--all FOLDER"
+	$(bin) -m tests.pages.looks $(ARGS)
+
 format: .venv/installed-dev ## Format Python and templates
 	$(bin) -m ruff check --fix .
 	$(bin) -m ruff format .
 	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --target-version 5.2
+
+translations: .venv/installed-dev ## Gather what pages say (needs GNU gettext; without: only compile)
+	$(offline) $(bin) manage.py translations
 
 lock: ## Pin every dependency again, with hashes (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

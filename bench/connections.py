@@ -138,18 +138,23 @@ async def _ask(port: int, requests: Iterator[bytes], deadline: float) -> tuple[l
 
 def weight(pid: int) -> int:
     """MiB of a process and those it started."""
+    return resident(pid) // 1024 // 1024
+
+
+def resident(pid: int) -> int:
+    """The same in bytes."""
     kib = 0
-    for one in [pid, *_children(pid)]:
+    for one in [pid, *children(pid)]:
         lines = Path(f"/proc/{one}/status").read_text(encoding="ascii").splitlines()
         kib += sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-    return kib // 1024
+    return kib * 1024
 
 
-def _children(pid: int) -> Iterable[int]:
+def children(pid: int) -> Iterable[int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text(encoding="ascii").split():
             yield int(child)
-            yield from _children(int(child))
+            yield from children(int(child))
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ worker and beat as `make up` starts them, and bare responders beside.
 
 import http.client
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ import redis
 
 from bench.apart import Apart, apart
 from bench.fill import Filled, fill
+from config import env
 from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.house import House as Programs
 from config.embedded.ports import free_port
@@ -22,6 +24,8 @@ from config.embedded.programs import Program, Running, spawn
 from config.embedded.servers import embedded_servers
 
 ANSWER_SECONDS = 60.0
+SLOW_SECONDS = 1  # that a socket may take to read, so that one that does not is not waited for long
+MOST_SOCKETS = 100_000  # of one address, as ours all are
 CACHE = 3  # the database of Valkey that settings.CACHE_URL is by default
 OF_OTHERS = (
     "BROKER_URL",
@@ -90,7 +94,7 @@ class House:
         return body
 
     def _hello(self) -> Program:
-        workers = os.environ.get("RUNG_WEB_PROCESSES") or "1"
+        workers = env.web_processes()
         granian = (
             f"-m granian --interface asgi --workers {workers} --backlog 2048 --port {self.hello_port} --no-access-log"
         )
@@ -122,6 +126,12 @@ def house(players: int) -> Iterator[House]:
         os.environ |= {"DATABASE_URL": servers.database_url, "VALKEY_URL": servers.valkey_url}
         os.environ |= {"RUNG_HOME": str(folder), "SECRET_KEY": "of a house that stands for minutes, on loopback"}
         os.environ |= {"RUNG_LOG_LEVEL": "WARNING", "RUNG_DEMO": "0", "RUNG_SHARDS": "1"}
+        os.environ |= {
+            "RUNG_SLOW_SOCKET_SECONDS": str(SLOW_SECONDS),
+            "RUNG_SOCKETS_PER_ADDRESS": str(MOST_SOCKETS),
+        }
+        _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # of what is started from here on, too
         elsewhere = running.enter_context(apart())
         made = House(folder, elsewhere(fill, players), elsewhere)
         running.callback(made.stop_all)

@@ -4,13 +4,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import redis
 
-from bench import fill, floors, load, mix, reads, writes
-from bench.house import House
+from bench import fanout, fill, floors, load, mix, quiet, reads, writes
+from bench.house import SLOW_SECONDS, House
 from bench.load import Load, Measured
 from bench.report import Report
 from leaderboards import keys
@@ -30,6 +31,10 @@ class Size:
     batches: int
     singles: int
     batch_clients: int = 4
+    quiet_seconds: float = 0.0  # that what was left for later may take, before each
+    sockets: int = 2000
+    stalled: int = 50
+    socket_seconds: float = 6.0
 
     @property
     def fewer_rounds(self) -> int:
@@ -37,9 +42,32 @@ class Size:
         return (self.rounds + 1) // 2
 
 
-FULL = Size(rounds=3, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000)
-QUICK = Size(rounds=2, seconds=0.3, batch_seconds=1.0, floor_batches=25, batches=40, singles=6_000)
-TINY = Size(rounds=1, seconds=0.1, batch_seconds=0.4, floor_batches=2, batches=4, singles=1_000, batch_clients=2)
+FULL = Size(
+    rounds=3, seconds=2.0, batch_seconds=4.0, floor_batches=100, batches=200, singles=40_000, quiet_seconds=120.0
+)
+QUICK = Size(
+    rounds=2,
+    seconds=0.3,
+    batch_seconds=1.0,
+    floor_batches=25,
+    batches=40,
+    singles=6_000,
+    sockets=200,
+    stalled=10,
+    socket_seconds=0.6,
+)
+TINY = Size(
+    rounds=1,
+    seconds=0.1,
+    batch_seconds=0.4,
+    floor_batches=2,
+    batches=4,
+    singles=1_000,
+    batch_clients=2,
+    sockets=20,
+    stalled=2,
+    socket_seconds=0.3,
+)
 
 
 class Plan:
@@ -52,12 +80,18 @@ class Plan:
         for names, act in STEPS.items():
             if not only or not only.isdisjoint(names.split()):
                 began = time.monotonic()
+                self._settle()
                 act(self)
                 print(f"{names}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+
+    def _settle(self) -> None:
+        if self.size.quiet_seconds:
+            quiet.settle(self.size.quiet_seconds)
 
     def boards(self) -> None:
         filled = self.house.filled
         for _ in range(self.size.rounds):
+            self._settle()  # a rebuild leaves the boards of before to be freed
             self.report.add("rebuild_players_per_s", self.house.apart(fill.rebuild, filled.modes["one"]))
         server = redis.Redis.from_url(os.environ["VALKEY_URL"].replace("valkey://", "redis://"))
         generation = filled.generations["one"] + self.size.rounds
@@ -127,7 +161,8 @@ class Plan:
 
     def around(self) -> None:
         requests = partial(reads.around, self.players)
-        self._load(self.house.web_port, requests)  # from now on the profiles are known
+        for _ in range(self.size.rounds):  # of players far apart each process has to have been asked for each
+            self._load(self.house.web_port, requests)
         for _ in range(self.size.rounds):
             self._against_hello("around_reads", requests)
 
@@ -151,6 +186,24 @@ class Plan:
             requests = partial(writes.singles, self.house.filled, start, each)
             self._against_hello(f"single_writes_{clients}", requests, clients=clients)
 
+    def fanout(self) -> None:
+        if not Path("/proc/self/stat").exists():
+            return  # what processes use is read there, and sockets are waited for with epoll
+        house, size = self.house, self.size
+        pids = (house.pid("web"), house.pid("worker"))
+        job = fanout.Fanout(
+            house.web_port, house.filled, 0, size.sockets, size.stalled, size.socket_seconds, SLOW_SECONDS, pids
+        )
+        found = house.apart(fanout.fanout, replace(job, start=house.take_serials(job.serials)))
+        self.report.add("ws_fanout_p50_ms", found.p50_ms)
+        self.report.add("ws_fanout_p99_ms", found.p99_ms)
+        self.report.add("ws_fanout_p99_ms_with_stalled", found.stalled_p99_ms)
+        self.report.add("ws_stalled_dropped", found.dropped)
+        self.report.add("ws_bytes_per_socket", found.bytes_per_socket)
+        for rate, cpu in found.cpu.items():
+            self.report.add(f"ws_cpu_at_{rate}", cpu)
+        self.report.failures += found.failures
+
 
 STEPS: dict[str, Callable[[Plan], None]] = {
     "bytes_per_player rebuild_players_per_s": Plan.boards,
@@ -164,4 +217,5 @@ STEPS: dict[str, Callable[[Plan], None]] = {
     "hello_top_bytes top100_reads": Plan.top,
     "single_writes single_writes_64": partial(Plan.singles, clients=CLIENTS),
     "single_writes single_writes_256": partial(Plan.singles, clients=MANY_CLIENTS),
+    "ws_fanout": Plan.fanout,
 }

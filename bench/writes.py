@@ -84,17 +84,15 @@ def _bodies(job: Batches, client: int) -> Iterator[bytes]:
     made = []
     for number in range(job.each):
         first = job.serial(client, number)
-        items = [
-            _item(one.number, one.serial, one.score) for one in mix.draws(first, mix.BATCH - 1, job.filled.players)
-        ]
+        items = [item(one.number, one.serial, one.score) for one in mix.draws(first, mix.BATCH - 1, job.filled.players)]
         probe = first + mix.BATCH - 1
-        items.append(_item(job.filled.players + 1 + client, probe, probe))
+        items.append(item(job.filled.players + 1 + client, probe, probe))
         body = b'{"scores":[' + b",".join(items) + b"]}"
         made.append(post(f"/v1/games/{mix.GAME}/scores", body, key=job.filled.key))
     return iter(made)
 
 
-def _item(number: int, serial: int, score: int) -> bytes:
+def item(number: int, serial: int, score: int) -> bytes:
     attempt = mix.attempt_id(serial)
     return f'{{"mode":"main","player_id":"p-{number}","attempt_id":"{attempt}","score":{score}}}'.encode()
 
