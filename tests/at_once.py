@@ -17,7 +17,7 @@ def at_once(act: Callable[[int], Answer], *, threads: int = 8) -> list[Answer]:
     def run(number: int) -> Answer:
         connection.ensure_connection()
         try:
-            ready.wait(timeout=20)
+            ready.wait(timeout=120)
             return act(number)
         finally:
             connection.close()

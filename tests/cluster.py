@@ -8,7 +8,7 @@ from pathlib import Path
 import redis
 
 from config.embedded import valkey as embedded
-from config.embedded.ports import free_port, is_free
+from config.embedded.ports import HIGHEST, free_port, is_free
 from config.embedded.programs import Program, spawn
 
 PRIMARIES = 3
@@ -20,7 +20,7 @@ PASSWORD = "cluster"
 
 class Node:
     def __init__(self, folder: Path) -> None:
-        self.port = next(port for port in iter(free_port, None) if is_free(port + BUS))
+        self.port = next(port for port in iter(free_port, None) if port + BUS < HIGHEST and is_free(port + BUS))
         self.folder = folder / str(self.port)
         self.folder.mkdir(parents=True)
         self.start()
@@ -129,8 +129,16 @@ def cluster(folder: Path) -> Iterator[Cluster]:
         own.end()
 
 
-def wait(condition: Callable[[], bool], *, seconds: float = 20.0) -> None:
+def wait(condition: Callable[[], bool], *, seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not _holds(condition):
         assert time.monotonic() < deadline, f"not within {seconds} seconds"
         time.sleep(0.02)
+
+
+def _holds(condition: Callable[[], bool]) -> bool:
+    """Not yet, where a server hangs up or is too busy to answer."""
+    try:
+        return condition()
+    except redis.RedisError:
+        return False

@@ -1,15 +1,30 @@
 """Fixtures for all tests. Stores are real; each test finds them empty."""
 
+import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from django.conf import settings as django_settings
-from pytest_django import Settings
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker, Settings
 
 from config import recall, valkey
 from leaderboards.histograms import histograms
-from tests import cluster, live
+from leaderboards.history import cohorts
+from leaderboards.waiting import names
+from tests import cluster, emptying, live
 from tests.client import ApiClient
+
+hypothesis.settings.register_profile(
+    "rung",
+    deadline=None,  # no test fails on a time
+    derandomize="RUNG_RANDOM" not in os.environ,  # the same examples every time; RUNG_RANDOM=1 takes new ones
+    database=None,
+)
+hypothesis.settings.load_profile("rung")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -22,6 +37,34 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             red=True,
             bold=True,
         )
+    untrained = [one for one in terminalreporter.stats.get("skipped", []) if "scikit-learn" in str(one.longrepr)]
+    if untrained:
+        terminalreporter.section("NO MODEL WAS TRAINED", sep="!", red=True, bold=True)
+        terminalreporter.line(
+            f"NO MODEL WAS TRAINED: scikit-learn is not installed, so {len(untrained)} tests were skipped.", red=True
+        )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The audit cannot be emptied, not even between tests; that once, in a database of tests, it may."""
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE anticheat_auditentry DISABLE TRIGGER audit_no_truncate")
+        cursor.execute("ALTER TABLE anticheat_audithead DISABLE TRIGGER audit_head_no_truncate")
+        emptying.prepare()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _emptied_quickly() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _test: emptying.empty())
+        yield
+
+
+@pytest.fixture
+def admin_user(db: None) -> User:
+    """Without a password: to make one takes a third of a second, on purpose."""
+    return User.objects.create(username="admin", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +75,8 @@ def _empty_valkey() -> Iterator[None]:
     for url in {own.VALKEY_URL, own.BROKER_URL, own.CHANNELS_URL, own.CACHE_URL}:
         valkey.client(url).flushdb()
     histograms.forget()
+    cohorts.forget()
+    names.forget()
     recall.forget()  # what the database has rolled back must not be remembered either
 
 
@@ -70,6 +115,8 @@ def _web_process(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def web(_web_process: live.Web, transactional_db: None) -> live.Web:
-    """A real web process on a port of its own, on the worker's database."""
-    return _web_process
+def web(_web_process: live.Web, transactional_db: None) -> Iterator[live.Web]:
+    """A real web process on a port of its own, on the worker's database. What it said is shown where a test fails."""
+    before = len(_web_process.said())
+    yield _web_process
+    print(_web_process.said()[before:][-10_000:])  # noqa: T201 - see above

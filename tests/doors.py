@@ -1,7 +1,7 @@
 """The same request through both doors: the fast lane, and Django alone; and what they answered, to be compared."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import TestCase, override_settings
 
-from config import door as outermost
+from config import metrics
 from config.bridge import Bridge
 from tests.client import connections_kept, in_the_test_thread
 from tests.twins import Twin
@@ -62,11 +62,10 @@ class Doors:
             self.fast = application_with(counted, run=in_the_test_thread)  # type: ignore[arg-type]
         with override_settings(FAST_LANE=False):
             self.django = application_with(bridge, run=in_the_test_thread)
-        monkeypatch.setattr(outermost, "_counted", self._count)
+        monkeypatch.setattr(metrics, "answered", self._count)
 
-    def _count(self, *metric: Any) -> tuple[Callable[[], None], Callable[[float], None]]:
-        self._metric = metric  # type: ignore[assignment]
-        return lambda: None, lambda _: None
+    def _count(self, method: str, route: str, status: int, seconds: float) -> None:
+        self._metric = method, route, status
 
     def differences(
         self, asks: Iterable[tuple[str, Ask]], twins: tuple[Twin, Twin], *, times: int = 1

@@ -28,6 +28,11 @@ class Web:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def name(self) -> str:
+        """What its connections to the database are called."""
+        return f"web on {self.port}"
+
+    @property
     def socket(self) -> str:
         return f"ws://127.0.0.1:{self.port}/ws"
 
@@ -41,10 +46,11 @@ def database_url() -> str:
 
 
 @contextmanager
-def web(folder: Path, **environment: str) -> Iterator[Web]:
-    running = Web(free_port(), folder / "web.log")
+def web(folder: Path, *, port: int = 0, **environment: str) -> Iterator[Web]:
+    running = Web(port or free_port(), folder / "web.log")
     env = os.environ | {"PORT": str(running.port), "DATABASE_URL": database_url(), "VALKEY_URL": settings.VALKEY_URL}
-    with running.log.open("wb") as log:
+    env["PGAPPNAME"] = running.name
+    with running.log.open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.web"], cwd=ROOT, env=env | environment, stdout=log, stderr=log
         )

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -59,8 +60,10 @@ class Mortal:
         answer = self._ask(act=act, files=files, at=moment, then="stand", arguments=arguments)
         stood = "standing" in answer
         if stood:
-            meanwhile()
-            answer = self._ask()
+            try:
+                meanwhile()
+            finally:
+                answer = self._ask()  # in any case: what it holds, nobody else gets
         assert "seen" in answer, answer
         assert self._heard() == {"ended": 0}
         return stood
@@ -102,6 +105,7 @@ class _Tracer:
     def __init__(self, files: Sequence[str], at: Sequence[Any] | None, then: str) -> None:
         self.files = {str(ROOT / name): name for name in files}
         self.at, self.then = tuple(at) if at else None, then
+        self.counting = threading.Lock()
         self.visits: Counter[str] = Counter()
         self.stretch = 0
         self.seen: list[tuple[str, int, int]] = []
@@ -127,9 +131,11 @@ class _Tracer:
         return self._store
 
     def _at(self, where: str) -> None:
-        self.visits[where] += 1
-        self.seen.append((where, self.visits[where], self.stretch))
-        if self.at == (where, self.visits[where]):
+        with self.counting:  # a moment is one thread's
+            self.visits[where] += 1
+            moment = where, self.visits[where]
+            self.seen.append((*moment, self.stretch))
+        if self.at == moment:
             self._stop()
 
     def _stop(self) -> None:
@@ -163,6 +169,7 @@ def _live_and_die() -> None:
             mortal_acts.take_the_name(NAME)
             tracer = _Tracer(asked["files"], asked.get("at"), asked.get("then", ""))
             sys.settrace(tracer)
+            threading.settrace(tracer)  # a rebuild sends in a thread of its own
             try:
                 getattr(mortal_acts, asked["act"])(**asked["arguments"])
             finally:

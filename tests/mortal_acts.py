@@ -10,6 +10,7 @@ from django.db import connection
 
 from config import valkey
 from config.celery import app as celery
+from leaderboards import stamp
 from leaderboards.drain import stream_drain
 from leaderboards.models import Mode
 from leaderboards.services.rebuilding import mode_rebuild
@@ -37,6 +38,15 @@ def take_the_name(name: str) -> None:
 def drain(mode: int) -> None:
     for shard in range(Mode.objects.get(pk=mode).shards):
         stream_drain(mode_id=mode, shard=shard, now=datetime.now(UTC))
+
+
+def drain_row_by_row(mode: int) -> None:
+    """There is always more, until the last: what was stamped is sent while the next is."""
+    stamp.ROWS_A_LOOK = 1
+    try:
+        drain(mode)
+    finally:
+        stamp.ROWS_A_LOOK = 100
 
 
 def rebuild(mode: int) -> None:

@@ -30,9 +30,12 @@ def _start() -> None:
     folder = Path(tempfile.mkdtemp(prefix="rung-test-"))
     _running.callback(shutil.rmtree, folder, ignore_errors=True)
     servers = _running.enter_context(embedded_servers(folder))
-    for name in ("BROKER_URL", "CHANNELS_URL", "CACHE_URL", "RUNG_ENV", "PORT", "ALLOWED_HOSTS", "RUNG_BIND"):
+    given = ("BROKER_URL", "CHANNELS_URL", "CACHE_URL", "DATABASE_REPLICA_URL", "RUNG_DATABASE_POOLER")
+    for name in (*given, "RUNG_ENV", "PORT", "ALLOWED_HOSTS", "RUNG_BIND", "SSL_CERT_FILE"):
         os.environ.pop(name, None)
     os.environ["RUNG_HOME"] = str(folder)
+    os.environ["RUNG_WEB_PROCESSES"] = "1"  # tests that need several say so; by default there are as many as cores
+    os.environ["SSL_CERT_DIR"] = str(folder)  # nobody speaks TLS here: else each client reads 120 certificates
     os.environ["DATABASE_URL"] = servers.database_url
     os.environ["RUNG_TEST_VALKEY"] = os.environ["VALKEY_URL"] = servers.valkey_url
     os.environ["SECRET_KEY"] = "not a secret, for tests only, but long enough to sign with"

@@ -18,6 +18,7 @@ SINS = {
     "Inside config": ("config/errors.py", "import config.problem"),
     "Inside players": ("players/models.py", "import players.services"),
     "Inside leaderboards": ("leaderboards/rules/mode.py", "import leaderboards.models"),
+    "Inside anticheat": ("anticheat/errors.py", "import anticheat.models"),
     "Rules are pure": ("leaderboards/rules/windows.py", "import django.db"),
     "The redis library": ("leaderboards/selectors.py", "import redis"),
     "The embedded servers": ("config/embedded/ports.py", "import django.conf"),
@@ -63,7 +64,7 @@ def test_a_planted_violation_is_found(tree: Path, contract: str) -> None:
     assert any(told.startswith(contract) for told in broken), said
 
 
-@pytest.mark.parametrize("package", ["config", "players", "leaderboards"])
+@pytest.mark.parametrize("package", ["config", "players", "leaderboards", "anticheat"])
 def test_a_new_module_has_to_be_given_its_floor(tree: Path, package: str) -> None:
     (tree / package / "utils.py").write_text("")
     code, said = _lint(tree)

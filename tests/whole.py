@@ -21,11 +21,12 @@ SERVERS_OF_OTHERS = ("DATABASE_URL", "VALKEY_URL", "BROKER_URL", "CHANNELS_URL",
 class Rung:
     """One whole Rung, started as the Makefile starts it."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, *, demo: bool = False) -> None:
         self.folder, self.port = folder, port
         self.log = folder.with_suffix(".log")
         env = {name: value for name, value in os.environ.items() if name not in SERVERS_OF_OTHERS}
-        env |= {"PORT": str(port), "RUNG_HOME": str(folder), "RUNG_DEMO": "0", "RUNG_STARTED_AT": str(time.time())}
+        env |= {"PORT": str(port), "RUNG_HOME": str(folder), "RUNG_STARTED_AT": str(time.time())}
+        env["RUNG_DEMO"] = str(int(demo))
         with self.log.open("wb") as log:
             self.popen = subprocess.Popen(
                 [sys.executable, "-m", "config.embedded"],

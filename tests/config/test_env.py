@@ -137,3 +137,41 @@ def test_a_cluster_without_a_host_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^VALKEY_URL must name a cluster as valkey\+cluster://") as refused:
         env.boards(url, name="VALKEY_URL")
     assert "hunter" not in str(refused.value)
+
+
+def test_named_values_are_read_and_one_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUNG_REPLAY_VERIFIERS", "a = x.y , b=z,")
+    assert env.named("RUNG_REPLAY_VERIFIERS") == {"a": "x.y", "b": "z"}
+    for wrong in ("x.y", "=x.y", "a="):
+        monkeypatch.setenv("RUNG_REPLAY_VERIFIERS", wrong)
+        with pytest.raises(ConfigurationError, match=r"^RUNG_REPLAY_VERIFIERS must be a list like"):
+            env.named("RUNG_REPLAY_VERIFIERS")
+
+
+@pytest.mark.parametrize(
+    ("given", "understood", "meant"),
+    [
+        (
+            "valkey+sentinel://:p%40s@a:1,b:2/boards/3",
+            "redis+sentinel://:p%40s@a:1,b:2/boards/3",
+            ((("a", 1), ("b", 2)), "boards", 3, "", "p@s", False),
+        ),
+        (
+            "valkeys+sentinel://u:p@a/my%20own/",
+            "rediss+sentinel://u:p@a/my%20own/",
+            ((("a", 26379),), "my own", 0, "u", "p", True),
+        ),
+    ],
+)
+def test_sentinels_are_named_with_what_they_watch_over(given: str, understood: str, meant: tuple[object, ...]) -> None:
+    assert env.boards(given, name="VALKEY_URL") == understood
+    assert env.sentinels(understood) == env.Sentinels(*meant)  # type: ignore[arg-type]
+    assert env.sentinels("redis+cluster://a:1") is None
+    assert env.cluster(understood) is None
+
+
+@pytest.mark.parametrize("path", ["", "a:1", "hunter2@/boards", "a:1/", "a:1/boards/x", "a:1/boards/1/2", "a:1//1"])
+def test_sentinels_without_a_host_or_a_service_are_refused(path: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"^VALKEY_URL must name sentinels as valkey\+sentinel://") as refused:
+        env.boards(f"valkey+sentinel://{path}", name="VALKEY_URL")
+    assert "hunter" not in str(refused.value)

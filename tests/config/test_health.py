@@ -1,5 +1,6 @@
 """/livez says that the process lives, /readyz what is down, by name and in words, without a secret."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -82,7 +83,7 @@ def test_a_worker_that_falls_silent_is_noticed(api: ApiClient) -> None:
     with time_machine.travel(timezone.now() + timedelta(minutes=2), tick=True):
         answer = api.get("/readyz").json()
     assert answer["status"] == "degraded"
-    assert "was last seen 120 s ago" in answer["checks"]["workers"]["detail"]
+    assert re.search(r"was last seen 12\d s ago", answer["checks"]["workers"]["detail"])
 
 
 def test_probes_answer_whatever_host_is_asked_for(api: ApiClient) -> None:

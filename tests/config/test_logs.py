@@ -121,9 +121,8 @@ def test_each_line_that_production_writes_is_json_and_a_request_can_be_followed_
     environment |= {"RUNG_HOME": str(tmp_path), "RUNG_HTTPS": "0"}
     with live.web(tmp_path, **environment) as web:
         for path in (f"/v1/games/x%0Aforged%20{KEY}", f"/v1/games?token={TOKEN}"):
-            answer = httpx.get(
-                web.origin + path, headers={"X-Request-Id": "followed", "Authorization": f"Bearer {KEY}"}
-            )
+            headers = {"X-Request-Id": "followed", "Authorization": f"Bearer {KEY}"}
+            answer = httpx.get(web.origin + path, headers=headers, timeout=60)
             assert answer.headers["X-Request-Id"] == "followed"
     lines = _lines(web.said())
     followed = [line for line in lines if line.get("request_id") == "followed"]

@@ -4,10 +4,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 
+from config import metrics
 from tests import live
 from tests.client import ApiClient
+from tests.embedded.processes_of import wait_until
 
 
 def _samples(text: str, name: str) -> dict[tuple[tuple[str, str], ...], float]:
@@ -58,10 +64,41 @@ def test_several_web_processes_add_up_whichever_answers(tmp_path: Path) -> None:
     folder.mkdir()
     with (
         live.web(tmp_path, RUNG_WEB_PROCESSES="2", PROMETHEUS_MULTIPROC_DIR=str(folder)) as web,
-        httpx.Client(base_url=web.origin, headers={"Connection": "close"}) as caller,
+        httpx.Client(base_url=web.origin, headers={"Connection": "close"}, timeout=60) as caller,
     ):
         for _ in range(40):
             assert caller.get("/v1/games").status_code == 200
-        assert len(list(folder.glob("counter_*.db"))) >= 2, "one process answered everything"
+        # each tells once a second, by itself: to ask would have it tell at once
+        wait_until(lambda: len(list(folder.glob("counter_*.db"))) >= 2 and _told(folder) == 40, seconds=30)
         for _ in range(6):
             assert _requests(caller.get("/metrics").text, route="/v1/games", status="200") == 40
+
+
+def _told(folder: Path) -> float:
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call]
+    return _requests(generate_latest(registry).decode(), route="/v1/games", status="200")
+
+
+@settings(max_examples=30)  # each is told with all that others have measured
+@given(st.lists(st.floats(0, 20) | st.sampled_from(metrics.BOUNDS), max_size=20))
+def test_what_is_added_up_is_told_as_if_each_had_been_observed(took: list[float]) -> None:
+    """The library's own way, one at a time, is what it is held against."""
+    registry = CollectorRegistry()
+    alone = Histogram("alone", "", registry=registry, buckets=metrics.BOUNDS)
+    before = _buckets(metrics.exposition().decode())
+    for seconds in took:
+        alone.observe(seconds)
+        metrics.answered("GET", "/told", 200, seconds)
+    told = _buckets(metrics.exposition().decode())
+    expected = {labels["le"]: value for labels, value in _of(generate_latest(registry).decode(), "alone_bucket")}
+    assert {bound: told.get(bound, 0) - before.get(bound, 0) for bound in expected} == expected
+
+
+def _of(text: str, name: str) -> list[tuple[dict[str, str], float]]:
+    return [(dict(labels), value) for labels, value in _samples(text, name).items()]
+
+
+def _buckets(text: str) -> dict[str, float]:
+    found = _of(text, "rung_http_request_seconds_bucket")
+    return {labels["le"]: value for labels, value in found if labels["route"] == "/told"}

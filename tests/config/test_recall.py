@@ -9,10 +9,11 @@ from django.conf import settings
 from django.utils import timezone
 from pytest_django import Settings
 
-from config import recall, valkey
+from config import recall
 from config.recall import Recall, changes
 from players.models import ApiKey
 from players.services import key_revoke
+from tests.cutting import connections_cut
 from tests.factories import make_game, make_key
 from tests.hearing import all_heard
 from tests.live import Web
@@ -99,7 +100,7 @@ def test_nothing_is_remembered_while_changes_cannot_be_heard_nor_what_was_rememb
     memory.get("a")
     real = settings.CACHE_URL
     settings.CACHE_URL = "redis://127.0.0.1:1/" + real.rpartition("/")[2]  # it will not come back there
-    _cut_listeners(real)
+    connections_cut(real, "pubsub")
     assert _eventually(lambda: changes.epoch is None), "did not notice"
     loads.value = "second"
     assert [memory.get("a") for _ in range(3)] == ["second"] * 3
@@ -116,13 +117,19 @@ def test_nothing_is_remembered_while_changes_cannot_be_heard_nor_what_was_rememb
 
 def test_a_lost_connection_is_made_again() -> None:
     before = changes.epoch
-    _cut_listeners(settings.CACHE_URL)
+    connections_cut(settings.CACHE_URL, "pubsub")
     assert _eventually(lambda: changes.epoch not in {before, None})
 
 
 def test_a_key_that_another_process_remembers_is_refused_there_as_soon_as_it_is_revoked(web: Web) -> None:
-    key = make_key(make_game("arena", public=False))
-    row = ApiKey.objects.get()
+    game = make_game("arena", public=False)
+    took = (_seconds_until_refused(web, make_key(game)) for _ in range(3))
+    assert any(seconds < 3 for seconds in took), "not heard, only forgotten in its time; a busy machine has three tries"
+
+
+def _seconds_until_refused(web: Web, key: str) -> float:
+    own = ApiKey.objects.filter(revoked_at=None)
+    row = own.get()
     real = bytes(row.secret_hash)
 
     def status() -> int:
@@ -130,28 +137,18 @@ def test_a_key_that_another_process_remembers_is_refused_there_as_soon_as_it_is_
 
     def remembered() -> bool:
         """Changed behind its back, without a word to anyone, it still opens: so it is remembered."""
-        ApiKey.objects.update(secret_hash=real)
+        own.update(secret_hash=real)
         assert status() == 200
-        ApiKey.objects.update(secret_hash=b"another")
+        own.update(secret_hash=b"another")
         return status() == 200
 
-    with httpx.Client(base_url=web.origin, headers={"Authorization": f"Bearer {key}"}) as caller:
+    with httpx.Client(base_url=web.origin, headers={"Authorization": f"Bearer {key}"}, timeout=60) as caller:
         assert _eventually(remembered), "the key is not remembered at all"
-        ApiKey.objects.update(secret_hash=real)
+        own.update(secret_hash=real)
         key_revoke(key=row, at=timezone.now())
         revoked = time.monotonic()
         assert _eventually(lambda: status() == 401)
-        assert time.monotonic() - revoked < 3, (
-            "not heard, only forgotten in its time (a busy machine has three seconds)"
-        )
-
-
-def _cut_listeners(url: str) -> None:
-    """The connections that listen, of this worker's processes and no other's."""
-    server = valkey.client(url)
-    for client in server.client_list(_type="pubsub"):
-        if client["db"] == url.rpartition("/")[2]:
-            server.client_kill_filter(_id=client["id"])
+        return time.monotonic() - revoked
 
 
 def _eventually(look: Callable[[], bool]) -> bool:

@@ -42,7 +42,7 @@ def test_every_answer_carries_an_id(api: ApiClient, path: str) -> None:
 
 
 def test_the_line_in_the_log_has_the_id_that_the_caller_was_told(web: Web) -> None:
-    told = httpx.get(f"{web.origin}/v1/games/nowhere").headers["X-Request-Id"]
+    told = httpx.get(f"{web.origin}/v1/games/nowhere", timeout=60).headers["X-Request-Id"]
     assert _eventually(
         lambda: [line for line in web.said().splitlines() if told in line and "/v1/games/nowhere" in line]
     )

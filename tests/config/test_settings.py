@@ -82,6 +82,12 @@ def test_production_refuses_to_start_in_one_sentence(
             PRODUCTION | {"VALKEY_URL": "valkey+cluster://a:1,b:2", "BROKER_URL": "valkey://a:1"},
             "VALKEY_URL names a cluster, so CHANNELS_URL must be set, and name one plain server.",
         ),
+        (
+            PRODUCTION | {"VALKEY_URL": "valkey+sentinel://a:1,b:2/boards", "BROKER_URL": "valkey://a:1"},
+            "VALKEY_URL names sentinels, so CHANNELS_URL must be set, and name one plain server.",
+        ),
+        (PRODUCTION | {"VALKEY_URL": "valkey+sentinel://a:1,b:2"}, "VALKEY_URL must name sentinels as "),
+        (PRODUCTION | {"DATABASE_REPLICA_URL": "mysql://a"}, "DATABASE_REPLICA_URL must begin with postgresql://"),
         (PRODUCTION | {"DATABASE_URL": ""}, "There is no database: start `make up`, or set DATABASE_URL."),
         (PRODUCTION | {"VALKEY_URL": ""}, "There is no Valkey: start `make up`, or set VALKEY_URL."),
         ({"RUNG_ENV": "development"}, "There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY."),
@@ -135,6 +141,18 @@ def test_a_store_that_is_named_is_used(settings_with: Callable[..., dict[str, An
     assert shown["CACHE_URL"] == "rediss://cache.example:6380/2"
 
 
+def test_a_replica_that_is_named_is_a_database_beside_and_doctor_asks_for_it(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    named = {"DATABASE_REPLICA_URL": "postgresql://u:p@beside:5433/x"}
+    shown = settings_with(**(SERVERS | PRODUCTION | named))
+    assert (shown["DATABASES"]["replica"]["HOST"], shown["DATABASES"]["default"]["HOST"]) == ("beside", "127.0.0.1")
+    assert shown["DATABASES"]["replica"]["CONN_MAX_AGE"] == 60
+    assert "replica" in shown["DOCTOR_CHECKS"]
+    alone = settings_with(**(SERVERS | PRODUCTION | {"DATABASE_REPLICA_URL": ""}))
+    assert (list(alone["DATABASES"]), "replica" in alone["DOCTOR_CHECKS"]) == (["default"], False)
+
+
 def test_production_is_safe_without_being_told_and_stays_so_when_told_nothing(
     settings_with: Callable[..., dict[str, Any]],
 ) -> None:
@@ -168,7 +186,7 @@ def test_in_production_people_are_sent_to_https_with_every_header_and_probes_are
     environment = PRODUCTION | {"RUNG_PROXIES": "1", "RUNG_HOME": str(home)}
     with (
         live.web(tmp_path, **environment) as web,
-        httpx.Client(base_url=web.origin, headers={"Host": "rung.example"}) as caller,
+        httpx.Client(base_url=web.origin, headers={"Host": "rung.example"}, timeout=60) as caller,
     ):
         plain = caller.get("/")
         assert (plain.status_code, plain.headers["location"]) == (301, "https://rung.example/")

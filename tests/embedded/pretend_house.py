@@ -11,10 +11,12 @@ from pathlib import Path
 from config.embedded import supervisor
 from config.embedded.console import Console
 from config.embedded.errors import CannotStart
+from config.embedded.health import look
 from config.embedded.home import Home
 from config.embedded.house import House
 from config.embedded.programs import Program
 from config.embedded.stopping import StopSwitch
+from tests.embedded.processes_of import wait_until
 
 WEB = """
 import json, sys
@@ -53,6 +55,8 @@ class PretendHouse(House):
         return self._python("prepare", "-c", LIVES if "slow" in self.wishes else code)
 
     def welcome(self) -> Program:
+        if "unready" in self.wishes:
+            wait_until(lambda: look(self.port).live)  # the time to become ready begins now, and is short
         return self._python("welcome", "-c", "print('curl http://…')")
 
 

@@ -1,5 +1,6 @@
 """Running a program, and leaving nothing of it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -147,6 +148,18 @@ def test_orphans_whose_leader_is_gone_are_known_by_their_folder(home: Home) -> N
     records_heal(home, pause=time.sleep)
     wait_until(lambda: sighting(orphan) is None)
     close(running)
+
+
+def test_who_reads_a_record_while_it_is_written_anew_reads_a_whole_one(home: Home) -> None:
+    first, second = (spawn(python(SLEEP, home=home)) for _ in range(2))
+    record_write(home, first)
+    with (home.run / "some.pid.json").open() as reader:
+        record_write(home, second)
+        assert json.load(reader)["pid"] == first.pid
+    assert json.loads((home.run / "some.pid.json").read_text())["pid"] == second.pid
+    assert [one.name for one in home.run.iterdir()] == ["some.pid.json"]
+    close(first)
+    close(second)
 
 
 def test_a_record_cut_short_by_a_crash_names_nothing(home: Home) -> None:

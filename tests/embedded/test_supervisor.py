@@ -128,7 +128,7 @@ def test_a_failing_preparation_is_one_sentence_and_nothing_is_left(up: Start) ->
 
 def test_not_becoming_ready_names_what_is_wrong(up: Start) -> None:
     rung = up("unready")
-    assert rung.popen.wait(timeout=20) == 1
+    assert rung.popen.wait(timeout=60) == 1
     assert "rung: Rung was not ready within 2 seconds: workers: not seen yet." in rung.said()
     assert processes_of(rung.folder) == []
 

@@ -42,10 +42,10 @@ class Poison:
         self.player_id = player_id
         monkeypatch.setattr(standings, "tell", self)
 
-    def __call__(self, *, mode: Mode, waiting: standings.Pending, now: datetime) -> Any:
+    def __call__(self, *, mode: Mode, waiting: standings.Pending, **rest: Any) -> Any:
         bad = Player.objects.filter(player_id=self.player_id).values_list("pk", flat=True).first()
-        concerned = {row.player for _, row in waiting.scores} | waiting.placed | waiting.retold
-        told = self.real(mode=mode, waiting=waiting, now=now)
+        concerned = {row.player for some in waiting.scores for row in some.rows} | waiting.placed | waiting.retold
+        told = self.real(mode=mode, waiting=waiting, **rest)
         if bad in concerned:  # late, with everything written already
             raise ValueError("what nobody has thought of")
         return told
@@ -181,5 +181,5 @@ def test_who_waits_for_a_score_that_is_set_aside_is_not_told_that_it_is_on_the_b
     with drained(solo):
         for player, status in (("bad", (202, "accepted")), ("good", (200, "committed"))):
             sent = {"player_id": player, "score": 7}
-            answer = api("POST", path, credential=key, json=sent, headers={"Prefer": "wait=5"})
+            answer = api("POST", path, credential=key, json=sent, headers={"Prefer": "wait=10"})
             assert (answer.status_code, answer.json()["status"]) == status

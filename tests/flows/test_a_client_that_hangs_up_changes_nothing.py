@@ -95,15 +95,15 @@ def test_whoever_hangs_up_anywhere_and_sends_again_counts_once_and_disturbs_nobo
     assert min(known[True], known[False]) > 50, known  # some were written before they were sent again, some not
     told = [item for path, body in calls for item in (body["scores"] if path == MANY else [body])]
     assert _logged() == sorted((one["player_id"], one["attempt_id"], one["score"]) for one in told), SEED
-    drain(total)
-    assert not Outbox.objects.exists()
+    while Outbox.objects.exists():  # who drains gives its turn back after a second
+        drain(total)
     expected: dict[str, int] = {}
     for one in told:
         expected[one["player_id"]] = expected.get(one["player_id"], 0) + one["score"]
-    entries = httpx.get(f"{web.origin}{BOARD}/alltime?limit=100").json()["entries"]
+    entries = httpx.get(f"{web.origin}{BOARD}/alltime?limit=100", timeout=60).json()["entries"]
     assert {entry["player_id"]: entry["score"] for entry in entries} == expected, SEED
     threads = settings.WEB_THREADS + settings.LANE_THREADS
-    assert _connections() <= threads + 4, "one a thread; others may just be leaving"
+    assert 0 < _connections(web) <= threads + 4, "one a thread; others may just be leaving"
     said = web.said()[before:]
     assert "Traceback" not in said, said
     assert "[error" not in said
@@ -119,12 +119,8 @@ def _logged() -> list[tuple[str, str, int]]:
         return sorted(cursor.fetchall())
 
 
-def _connections() -> int:
-    """Of others than this test, to its database."""
+def _connections(web: Web) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND backend_type = 'client backend'"
-        )
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [web.name])
         count: int = cursor.fetchone()[0]
     return count

@@ -1,17 +1,15 @@
 """Keys, tokens and sessions: what they open, and that they open nothing else."""
 
-import time
-
 import pytest
 from django.test import TestCase
 from django.utils import timezone
 
-from config.recall import changes
 from players.models import ApiKey
 from players.scopes import Scope
 from players.services import key_revoke
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_player, make_token
+from tests.hearing import all_heard
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +47,7 @@ def test_a_scope_that_a_key_lacks_is_forbidden(api: ApiClient) -> None:
 def test_a_revoked_key_is_refused_at_once_though_it_was_remembered(api: ApiClient) -> None:
     game = make_game("arena", public=False)
     key = make_key(game)
-    _wait_until_remembered(api, key)
+    _is_remembered(api, key)
     row = ApiKey.objects.get()
     with TestCase.captureOnCommitCallbacks(execute=True):
         key_revoke(key=row, at=timezone.now())
@@ -86,12 +84,8 @@ def test_bad_credentials_are_refused_even_where_none_are_needed(api: ApiClient, 
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def _wait_until_remembered(api: ApiClient, key: str) -> None:
-    """The first requests only make the process begin to listen for changes."""
-    deadline = time.monotonic() + 5
-    while changes.epoch is None and time.monotonic() < deadline:
-        assert api.get("/v1/games/arena", credential=key).status_code == 200
-        time.sleep(0.05)
+def _is_remembered(api: ApiClient, key: str) -> None:
+    all_heard()
     assert api.get("/v1/games/arena", credential=key).status_code == 200
     ApiKey.objects.update(secret_hash=b"changed behind its back")
     assert api.get("/v1/games/arena", credential=key).status_code == 200, "the key is not remembered at all"

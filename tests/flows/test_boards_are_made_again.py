@@ -4,6 +4,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,6 +13,7 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from anticheat.models import AuditEntry
 from config import valkey
 from config.wire import Exact
 from leaderboards import keys, standings
@@ -26,7 +28,7 @@ from leaderboards.services import rebuilding, reconciling
 from leaderboards.services.housekeeping import stamps_purge, standings_purge
 from leaderboards.services.rebuilding import RebuildUnderWay, mode_rebuild, mode_tidy
 from leaderboards.services.scores import Item, Outcome, scores_submit
-from leaderboards.stamp import stream_stamp
+from leaderboards.stamp import Last, stream_stamp
 from leaderboards.wire_scores import Submission
 from players.access import Caller, Kind
 from players.models import Player
@@ -43,8 +45,12 @@ def solo(request: pytest.FixtureRequest) -> Mode:
     mode = make_mode(make_game("arena"), aggregation="sum", min_score=0, max_score=1000, max_total=1_000_000)
     Mode.objects.update(shards=request.param)
     mode.refresh_from_db()
-    for number in range(20):
-        submit(mode, f"p-{number}", number, START, number)
+    sent = [
+        Submission(player_id=f"p-{number}", score=number, achieved_at=START, attempt_id=UUID(int=number))
+        for number in range(20)
+    ]
+    caller = Caller(Kind.KEY, game=mode.game.slug)
+    scores_submit(game=record_of(mode.game), caller=caller, items=[Item(mode, one) for one in sent])
     drain(mode)
     return mode
 
@@ -264,7 +270,7 @@ def test_what_was_stamped_for_the_last_generation_reaches_the_next(solo: Mode) -
 def test_a_switch_between_looking_and_stamping_loses_nothing(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[int] = []
 
-    def late(*, mode: Mode, shard: int, now: datetime) -> int:
+    def late(*, mode: Mode, shard: int, now: datetime) -> Last:
         if not met:
             met.append(mode_rebuild(mode=Mode.objects.get(), now=now))
         return stream_stamp(mode=mode, shard=shard, now=now)
@@ -508,3 +514,10 @@ def test_the_sizes_of_boards_that_have_expired_are_forgotten() -> None:
         store.apply(slot, number, changes, at=1, width=0)
     assert 1 <= _server().hlen(keys.sizes(1, 0, 1)) < 20
     assert store.check(slot) == 200
+
+
+def test_a_rebuild_is_in_the_audit(solo: Mode) -> None:
+    call_command("rebuild_boards", game="arena", mode="solo", stdout=StringIO(), stderr=StringIO())
+    entry = AuditEntry.objects.get(verb="boards.rebuild")
+    assert (entry.command, entry.game, entry.mode) == ("rebuild_boards", solo.game_id, solo.pk)
+    assert entry.after["generation"] == entry.before["generation"] + 1

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from config.embedded.home import Home
 from config.embedded.ports import free_port
 from tests.whole import Rung
 
-pytestmark = pytest.mark.timeout(280)
+pytestmark = [pytest.mark.timeout(280), pytest.mark.xdist_group("healing")]  # one scene for all
 PLAYERS = int(os.environ.get("RUNG_HEAL_PLAYERS", "1500"))
 SENTINELS = 20  # who stand above all others and never move: their ranks are known at every moment
 PATIENCE = 60
@@ -119,11 +119,24 @@ class Scene:
         raise AssertionError(f"not healed in {PATIENCE} s: {top.status_code} {top.text[:300]}")
 
     def board(self) -> bytes:
-        (name,) = self.valkey.scan_iter(match="lb:*:b:alltime|global", count=1000)
-        return bytes(name)
+        return self._one(lambda: self.valkey.scan_iter(match="lb:*:b:alltime|global", count=1000))
+
+    def state(self) -> bytes:
+        return self._one(lambda: self.valkey.scan_iter(match="lb:*:state", count=1000))
 
     def sentinel(self) -> bytes:
-        return bytes(self.valkey.zrange(self.board(), 3, 3, desc=True)[0])
+        return self.member(3)
+
+    def member(self, place: int) -> bytes:
+        return self._one(lambda: self.valkey.zrange(self.board(), place, place, desc=True))
+
+    def _one(self, look: Callable[[], Iterable[bytes]]) -> bytes:
+        """Looked for again, where it is just being made anew."""
+        deadline = time.monotonic() + PATIENCE
+        while len(found := set(look())) != 1:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.02)
+        return found.pop()
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +177,11 @@ def _of_another_kind(scene: Scene) -> None:
 
 
 def _state_of_another_kind(scene: Scene) -> None:
-    (state,) = scene.valkey.scan_iter(match="lb:*:state", count=1000)
-    scene.valkey.set(state, "mine")
+    scene.valkey.set(scene.state(), "mine")
 
 
 def _mark_beyond(scene: Scene) -> None:
-    (state,) = scene.valkey.scan_iter(match="lb:*:state", count=1000)
-    scene.valkey.hset(state, "mark", 10**9)
+    scene.valkey.hset(scene.state(), "mark", 10**9)
 
 
 def _renamed(scene: Scene) -> None:
@@ -187,7 +198,7 @@ def _altered(scene: Scene) -> None:
 
 
 def _altered_by_one(scene: Scene) -> None:
-    scene.valkey.zincrby(scene.board(), 2**30, scene.valkey.zrange(scene.board(), 500, 500, desc=True)[0])
+    scene.valkey.zincrby(scene.board(), 2**30, scene.member(500))
 
 
 HARMS = [

@@ -24,7 +24,7 @@ def _spread(shards: int) -> None:
 
 def _wrote_and_read(scene: Traffic) -> None:
     before = scene.answers.copy()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while scene.answers["write 202"] < before["write 202"] + 10 or scene.answers["read 200"] < before["read 200"] + 10:
         assert time.monotonic() < deadline, scene.answers
         time.sleep(0.05)
@@ -38,7 +38,7 @@ def test_every_score_is_on_the_boards_and_no_reader_saw_a_wrong_rank(tmp_path: P
                 _spread(shards)
             _wrote_and_read(scene)
         print(scene.answers)  # noqa: T201 - pytest shows it where the test fails
-        assert Stamp.objects.filter(shard=1).exists()
         assert not scene.answers["write 503"]
         assert all(seen == sorted(seen) for seen in scene.versions.values())
         scene.settled()
+        assert Stamp.objects.filter(shard=1).exists()  # once settled: until then one stream after another has its turn

@@ -1,5 +1,6 @@
 """What becomes of a player reaches every board it is on, and the ranks of the others close up."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -85,6 +86,28 @@ def test_a_player_who_moves_is_listed_where_it_lives(listed: Listed) -> None:
     assert listed("region:eu", "country:DE") == WITHOUT_2
     assert listed("region:na", "country:FR") == [(1, "p-2")]
     assert listed("global", "level:7") == ALL
+
+
+def test_a_player_who_moves_while_a_modes_first_score_is_logged_is_listed_where_it_lives(api: ApiClient) -> None:
+    mode = make_mode(make_game("arena"), dimensions=("region",))
+    player, key = make_player(mode.game, "p-1", region="eu"), make_key(mode.game)
+
+    def first_score() -> None:
+        try:
+            api("POST", f"{SOLO}/scores", credential=key, json={"player_id": "p-1", "score": 5})
+            drain(mode)
+        finally:
+            connection.close()
+
+    scoring = threading.Thread(target=first_score)
+    with transaction.atomic():
+        player_edit(player=player, fields={"region": "na"})
+        scoring.start()
+        scoring.join(timeout=1)  # before the move is committed; it may as well wait for that
+    scoring.join()
+    drain(mode)
+    boards = [api.get(f"{SOLO}/leaderboards/alltime?scope=region:{one}").json() for one in ("eu", "na")]
+    assert [board["total"] for board in boards] == [0, 1]
 
 
 def test_another_name_is_no_correction(listed: Listed) -> None:

@@ -34,7 +34,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     wait_until(lambda: processes_of(tmp_path) == [], seconds=60)
 
 
-def test_up_down_and_up_again_with_the_same_data(start: Start) -> None:
+def test_up_down_and_up_again_with_the_same_data_also_after_kill_9_of_the_supervisor(start: Start) -> None:
     rung = start("home").wait_until_ready()
     assert rung.is_ready()
     wait_until(lambda: "Ctrl-C stops it" in rung.said())
@@ -48,33 +48,26 @@ def test_up_down_and_up_again_with_the_same_data(start: Start) -> None:
     again = start("home").wait_until_ready()
     with again.database() as connection:
         assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
-    assert again.end(signal.SIGTERM) == 0
-    assert processes_of(again.folder) == []
+    again.end(signal.SIGKILL)
+
+    healed = start("home").wait_until_ready()
+    assert healed.is_ready()
+    with healed.database() as connection:
+        assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
+    assert healed.end(signal.SIGTERM) == 0
+    assert processes_of(healed.folder) == []
 
 
-def test_after_kill_9_of_the_supervisor_it_starts_again(start: Start) -> None:
-    start("home").wait_until_ready().end(signal.SIGKILL)
-    again = start("home").wait_until_ready()
-    assert again.is_ready()
-    assert again.end(signal.SIGINT) == 0
-    assert processes_of(again.folder) == []
-
-
-def test_two_run_side_by_side(start: Start) -> None:
+def test_two_run_side_by_side_and_whatever_is_killed_comes_back(start: Start) -> None:
     one, two = start("one"), start("two")
     assert one.wait_until_ready().is_ready()
     assert two.wait_until_ready().is_ready()
     assert one.end(signal.SIGINT) == 0
     assert two.is_ready()
+    for name in ("web", "worker", "postgres", "valkey"):
+        killed = two.pid_of(name)
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda name=name, killed=killed: two.pid_of(name) != killed, seconds=30)
+        wait_until(two.is_ready, seconds=60)
     assert two.end(signal.SIGINT) == 0
-
-
-@pytest.mark.parametrize("name", ["web", "worker", "postgres", "valkey"])
-def test_whatever_is_killed_comes_back(start: Start, name: str) -> None:
-    rung = start("home").wait_until_ready()
-    killed = rung.pid_of(name)
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: rung.pid_of(name) != killed, seconds=30)
-    wait_until(rung.is_ready, seconds=60)
-    assert rung.end(signal.SIGINT) == 0
-    assert processes_of(rung.folder) == []
+    assert processes_of(two.folder) == []

@@ -25,7 +25,7 @@ from config.embedded.ports import free_port
 from tests.embedded.processes_of import wait_until
 from tests.whole import Rung
 
-KILLS = int(os.environ.get("RUNG_KILLS", "12"))
+KILLS = int(os.environ.get("RUNG_KILLS", "6"))
 SEED = os.environ.get("RUNG_SEED") or secrets.token_hex(4)
 pytestmark = pytest.mark.timeout(240 + 15 * KILLS)
 GAME = "/v1/games/arena"

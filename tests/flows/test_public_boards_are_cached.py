@@ -71,7 +71,7 @@ def test_a_long_board_is_packed_for_whoever_takes_it(web: Web, api: ApiClient) -
     scores = [{"mode": "solo", "player_id": f"p-{number}", "score": number} for number in range(50)]
     api("POST", "/v1/games/arena/scores", credential=make_key(mode.game), json={"scores": scores})
     drain(mode)
-    with httpx.Client(base_url=web.origin) as client:
+    with httpx.Client(base_url=web.origin, timeout=60) as client:
         plain = client.get(BOARD, headers={"Accept-Encoding": "identity"})
         with client.stream("GET", BOARD, headers={"Accept-Encoding": "gzip"}) as answer:
             packed = b"".join(answer.iter_raw())

@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from anticheat.models import Case, Finding
 from config.errors import RateLimited
-from leaderboards.admission import Door, Finding, Verdict
+from leaderboards import admission
+from leaderboards.admission import Door
 from leaderboards.candidates import Candidate
-from leaderboards.log import State
 from leaderboards.models import Mode, Standing
+from leaderboards.verdicts import Verdict, Weight
 from players.models import Ban, Player
 from tests.client import ApiClient, told
 from tests.factories import make_game, make_key, make_mode
@@ -26,22 +28,24 @@ SOLO = "/v1/games/arena/modes/solo"
 class Judge:
     """By the score."""
 
-    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
-        said: dict[int, Finding] = {
+    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, admission.Finding]:
+        said: dict[int, admission.Finding] = {
+            5: Verdict("judge", Weight.FLAG, "5 is the bot's", "This must not be told."),
             7: RateLimited("Seven is too many.", retry_after=1),
-            8: Verdict(State.QUARANTINED, "Eight looks odd."),
-            9: Verdict(State.REJECTED, "Nine cannot be."),
+            8: Verdict("judge", Weight.QUARANTINE, "8", "Eight looks odd."),
+            9: Verdict("judge", Weight.REJECT, "9", "Nine cannot be."),
         }
         return {index: said[one.score] for index, one in enumerate(batch) if one.score in said}
 
 
 class Stricter:
-    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
-        return {index: Verdict(State.QUARANTINED, "So it does.") for index, one in enumerate(batch) if one.score >= 8}
+    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, admission.Finding]:
+        odd = Verdict("stricter", Weight.QUARANTINE, "8 or more", "So it does.")
+        return {index: odd for index, one in enumerate(batch) if one.score >= 8}
 
 
 class Broken:
-    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, Finding]:
+    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, admission.Finding]:
         raise ZeroDivisionError
 
 
@@ -100,6 +104,34 @@ def test_a_check_that_breaks_lets_nothing_through_and_loses_nothing(
     answer = _send(api, solo, score=1)
     assert (answer.status_code, answer.json()["fraud_check"]) == (202, "quarantined")
     assert _attempt(api, solo, answer.json()["attempt_id"])["state"] == "quarantined"
+    assert not Case.objects.exists(), "nothing is known against the player"
+
+
+def test_a_flag_is_found_in_a_case_and_nowhere_else(api: ApiClient, solo: Mode) -> None:
+    attempt_id = str(uuid4())
+    flagged, clean = _send(api, solo, score=5, attempt_id=attempt_id), _send(api, solo, score=4, player_id="p-2")
+    assert flagged.json() | {"attempt_id": 0, "player_id": 0, "score": 0} == clean.json() | {
+        "attempt_id": 0, "player_id": 0, "score": 0
+    }  # fmt: skip
+    assert (_attempt(api, solo, attempt_id)["state"], _attempt(api, solo, attempt_id)["reasons"]) == ("accepted", [])
+    drain(solo)
+    assert api.get(f"{SOLO}/leaderboards/alltime/players/p-1").json()["score"] == 5
+    assert _send(api, solo, score=5, attempt_id=attempt_id).json()["duplicate"]
+    found = Finding.objects.get()
+    assert (found.case.player.player_id, found.attempt_id, found.score) == ("p-1", UUID(attempt_id), 5)
+    assert (found.check_name, found.verdict, found.reason) == ("judge", "flag", "5 is the bot's")
+
+
+def test_all_that_is_held_back_at_the_door_is_in_a_case(api: ApiClient, solo: Mode) -> None:
+    scores = [{"mode": "solo", "player_id": f"p-{score}", "score": score} for score in (6, 7, 8, 9)]
+    api("POST", "/v1/games/arena/scores", credential=make_key(solo.game), json={"scores": scores})
+    found = {(one.case.player.player_id, one.check_name, one.verdict) for one in Finding.objects.all()}
+    assert found == {
+        ("p-8", "judge", "quarantine"),
+        ("p-8", "stricter", "quarantine"),
+        ("p-9", "judge", "reject"),
+        ("p-9", "stricter", "quarantine"),
+    }
 
 
 def test_what_was_taken_stays_taken_when_it_would_be_refused_by_now(api: ApiClient, solo: Mode) -> None:

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from leaderboards.drain import stream_drain
+from leaderboards.histograms import histograms
 from leaderboards.models import Mode, Outbox
 
 
 def drain(mode: Mode, *, now: datetime | None = None) -> None:
     for shard in range(mode.shards):
         stream_drain(mode_id=mode.pk, shard=shard, now=now or datetime.now(UTC))
+    histograms.forget()  # what checks looked at on the way is held by the drainer, which is another process
 
 
 @contextmanager

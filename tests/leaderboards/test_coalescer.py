@@ -243,3 +243,18 @@ def test_a_loop_that_ends_in_the_middle_leaves_the_next_one_all_its_threads(turn
     run(next_one)
     assert house.coalescer._free == 2  # noqa: SLF001
     assert house.is_empty()
+
+
+def test_those_who_were_answered_are_waited_for_and_no_longer_than_until_all_are_back() -> None:
+    async def act() -> None:
+        house = House(gather=30.0)
+        tasks = [await house.busy(), *(house.ask(n) for n in range(3))]
+        house.gate.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        early = [house.ask("one"), house.ask("two")]
+        await asyncio.sleep(0.05)
+        assert not any(task.done() for task in early)
+        await asyncio.wait_for(asyncio.gather(*early, house.ask("three")), 10)
+        assert house.batches[-1] == ["one", "two", "three"]
+
+    run(act)

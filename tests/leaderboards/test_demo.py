@@ -1,8 +1,9 @@
-"""The demo: two modes and some thousand believable players, made once, the same everywhere."""
+"""The demo: three modes and some thousand believable players, made once, the same everywhere."""
 
 import io
 
 import pytest
+import time_machine
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -19,18 +20,19 @@ def _load() -> str:
     return out.getvalue()
 
 
+@time_machine.travel(timezone.now().replace(hour=12))  # at midnight nobody has played today
 def test_the_demo_is_loaded_once(api: ApiClient) -> None:
-    assert "Loaded Skyline Rush: 2 modes, 3,000 players, 3,000 scores." in _load()
+    assert "Loaded Skyline Rush: 3 modes, 3,000 players, 3,000 scores." in _load()
     before = (list(Game.objects.values()), list(Mode.objects.values()), list(Player.objects.order_by("pk").values()))
     assert _load() == ""
     after = (list(Game.objects.values()), list(Mode.objects.values()), list(Player.objects.order_by("pk").values()))
     assert before == after
     state = api.get("/v1/games/demo").json()
-    assert (state["players"], [mode["mode"] for mode in state["modes"]]) == (3000, ["arcade", "lap"])
+    assert (state["players"], [mode["mode"] for mode in state["modes"]]) == (3000, ["arcade", "dodge", "lap"])
     assert state["players_active_today"] > 100
-    arcade, lap = state["modes"]
+    arcade, _, lap = state["modes"]
     assert (arcade["order"], lap["order"], lap["decimals"], lap["max_score"]) == ("desc", "asc", 3, 600)
-    assert [examine(mode.rules).warnings for mode in Mode.objects.all()] == [[], []]
+    assert [examine(mode.rules).warnings for mode in Mode.objects.all()] == [[], [], []]
 
 
 @pytest.mark.django_db

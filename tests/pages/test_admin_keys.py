@@ -13,7 +13,8 @@ from tests.pages.browser import Visitor
 
 
 def _status(web: live.Web, game: str, key: str) -> int:
-    return httpx.get(f"{web.origin}/v1/games/{game}", headers={"Authorization": f"Bearer {key}"}).status_code
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx.get(f"{web.origin}/v1/games/{game}", headers=headers, timeout=60).status_code
 
 
 def test_a_key_made_in_the_admin_is_shown_once_and_works_at_once(operator: Visitor, web: live.Web) -> None:

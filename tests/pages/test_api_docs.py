@@ -11,7 +11,7 @@ from tests.pages.browser import Visitor
 
 def test_every_operation_of_the_document_can_be_read_and_tried(visitor: Visitor, web: live.Web) -> None:
     make_game("arena")
-    document = httpx.get(f"{web.origin}/v1/openapi.json").json()
+    document = httpx.get(f"{web.origin}/v1/openapi.json", timeout=60).json()
     operations = [(verb.upper(), path) for path, verbs in document["paths"].items() for verb in verbs if verb in _VERBS]
     visitor.visit("/v1/docs")
     page = visitor.page

@@ -17,7 +17,7 @@ def test_an_unknown_address_is_a_page_with_the_request_id_and_a_way_back(visitor
 
 def test_an_unknown_address_of_the_api_is_a_problem_even_for_a_browser(visitor: Visitor, web: live.Web) -> None:
     assert visitor.visit("/v1/nothing") == 404
-    answer = httpx.get(f"{web.origin}/v1/nothing", headers={"Accept": "text/html"})
+    answer = httpx.get(f"{web.origin}/v1/nothing", headers={"Accept": "text/html"}, timeout=60)
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == "not_found"
 

@@ -1,27 +1,40 @@
 """What holds for all pages: they answer, fit a phone, can be read in any light, and give no secret away."""
 
+from datetime import timedelta
+
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.utils import timezone
 from django_celery_beat.models import ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule
 
+from anticheat.models import AuditEntry, Case, Rollback, Ruling
+from anticheat.services.rulings import ruling_make
 from config import entrance
+from config.audit import HOUSE
 from leaderboards.models import Outbox, SetAside
 from players.models import ApiKey, Ban, Game
 from tests import live
 from tests.factories import make_game, make_key, make_mode
 from tests.pages.browser import Visitor
-from tests.pages.scenes import make_crowded_game
+from tests.pages.scenes import make_crowded_game, play
 
 STATUS = {"/nothing": 404, "/admin/enter?code=x": 403}
 BORING = {ClockedSchedule, CrontabSchedule, SolarSchedule, Group}  # as their neighbours, and none of ours
-NOT_ADDED = {SetAside}  # comes by itself
-PUBLIC = ["/", *STATUS, "/admin/login/"]
+NOT_ADDED = {AuditEntry, SetAside, Case, Ruling}  # come by themselves
+TRUST = ["/admin/trust/", "/admin/trust/search", "/admin/trust/search?q=Nova", "/admin/trust/search?q=203.0.113.9"]
+BOARDS = [
+    "/g/skyline",
+    "/g/skyline/arcade/daily",
+    "/g/skyline/arcade/alltime?q=w&scope=country:DE",
+    "/g/skyline/lap/weekly",
+]
+PUBLIC = ["/", *BOARDS, *STATUS, "/admin/login/"]
 
 
 def _admin_pages() -> list[str]:
     """Every list, every form of adding, and where there is one, an object with its history."""
     game = make_crowded_game()
+    play(game, "arcade", {"wide": 950, "nova": 900} | {f"r-{number}": number for number in range(60)})
     make_key(game)
     player = game.players.latest("pk")
     Ban.objects.create(player=player, reason="speed hack", starts_at=timezone.now())
@@ -32,7 +45,13 @@ def _admin_pages() -> list[str]:
     PeriodicTask.objects.create(
         name="beat", task="tests.beat", interval=IntervalSchedule.objects.create(every=5, period="seconds")
     )
-    pages = ["/admin/"]
+    case = Case.objects.create(game=game, mode=mode, player=player, risk=0.5, note="look again")
+    ruling = Ruling(kind="watch", game=game, mode=mode, player=player, case=case, reason="speed", note="only ours")
+    ruling_make(ruling=ruling, by=HOUSE, now=timezone.now())
+    span = {"since": timezone.now() - timedelta(days=1), "until": timezone.now()}
+    Rollback.objects.create(game=game, mode=mode, predicate={"build": "1.42.0"}, **span)
+    acts = [f"/admin/trust/act?player={player.pk}&kind={kind}&reason=speed" for kind in ("ban", "rollback", "hide")]
+    pages = ["/admin/", *TRUST, *acts]
     for model in admin.site._registry.keys() - BORING:  # noqa: SLF001 - there is no other list of them
         folder = f"/admin/{model._meta.app_label}/{model._meta.model_name}"  # noqa: SLF001
         pages += [f"{folder}/"] if model in NOT_ADDED else [f"{folder}/", f"{folder}/add/"]

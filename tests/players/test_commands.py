@@ -181,6 +181,13 @@ def test_doctor_notices_more_connections_than_the_server_takes(settings: Setting
         _said("doctor")
 
 
+def test_doctor_leaves_that_to_a_pooler_where_there_is_one(settings: Settings) -> None:
+    heartbeat.note("worker")
+    heartbeat.note("beat")
+    settings.WEB_THREADS, settings.DATABASE_POOLER = 100_000, True
+    assert "a pooler is between" in _said("doctor")
+
+
 def test_doctor_exits_with_1_and_no_traceback_when_the_database_is_away() -> None:
     done = _manage("doctor", DATABASE_URL="postgresql://rung:hunter2@127.0.0.1:1/rung")
     assert done.returncode == 1

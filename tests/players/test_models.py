@@ -14,6 +14,7 @@ from tests.factories import make_game, make_player
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 4, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+NEVER = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def _ban(kind: str = Ban.Kind.BAN, *, starts: datetime = NOON, ends: datetime | None = None) -> Ban:
@@ -65,6 +66,16 @@ def test_an_id_is_once_in_its_game_and_free_in_another() -> None:
     make_player(make_game(), "p-1")
     with pytest.raises(IntegrityError), transaction.atomic():
         make_player(arena, "p-1")
+
+
+@pytest.mark.parametrize("wrong", [{"ends_at": NEVER}, {"starts_at": datetime(1, 1, 1, tzinfo=UTC), "ends_at": NOON}])
+def test_a_form_refuses_a_ban_between_moments_that_nobody_can_keep(wrong: dict[str, datetime]) -> None:
+    ban = Ban(player=make_player(make_game()), reason="cheating")
+    for name, at in wrong.items():
+        setattr(ban, name, at)
+    with pytest.raises(ValidationError) as refused:
+        ban.full_clean()
+    assert list(refused.value.message_dict) == [next(iter(wrong))]
 
 
 def test_a_player_without_an_id_is_an_erased_one() -> None:

@@ -60,7 +60,7 @@ def test_who_changes_is_known_anew_and_the_others_as_before(
     assert _name(nova) == "Vega"
     player_edit(player=nova, fields={"display_name": "Lyra"})
     assert _name(nova) == "Lyra"
-    time.sleep(0.1)  # told to oneself as well
+    all_heard()  # told to oneself as well
     profiles.profiles(both)
     with django_assert_num_queries(0):
         assert profiles.profiles(both)[other.pk].display_name == "p-2"
@@ -75,9 +75,7 @@ def test_who_is_changed_by_another_process_is_known_anew(nova: Player, web: Web)
         timeout=20,
     )
     assert answer.status_code == 200
-    began = time.monotonic()
-    assert _eventually(lambda: _name(nova) == "Vega")
-    assert time.monotonic() - began < 5, "not heard, only forgotten in its time"
+    assert _eventually(lambda: _name(nova) == "Vega"), "it would be forgotten in its time, after a minute"
 
 
 def test_who_is_erased_is_nobody_and_who_takes_the_id_is_another(nova: Player) -> None:

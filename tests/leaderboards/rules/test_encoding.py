@@ -97,10 +97,10 @@ def test_zero_has_no_sign_and_no_size() -> None:
     ],
 )
 def test_a_score_that_would_not_be_exact_is_refused(score: Decimal | int, decimals: int, sentence: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     with pytest.raises(ValueError, match=sentence):
         scale(score, decimals)
-    assert time.perf_counter() - began < 0.1
+    assert time.thread_time() - began < 0.1, "of its own: others may have the machine meanwhile"
 
 
 def test_the_largest_scores_are_taken() -> None:

@@ -1,0 +1,244 @@
+"""What an operator rules reaches every board, and undoing it brings everything back."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from anticheat.checks.replay import WAITS
+from anticheat.errors import RulingRefused
+from anticheat.models import AuditEntry, Case, Finding, Rollback, Ruling
+from anticheat.services.rollbacks import rollbacks_run
+from anticheat.services.rulings import ruling_approve, ruling_make, ruling_undo
+from config.audit import HOUSE, Who
+from leaderboards import log, ranking
+from leaderboards.boards.board import board_named
+from leaderboards.models import Mode
+from players.models import Player
+from tests.factories import make_game, make_mode
+from tests.leaderboards.spine import drain
+from tests.leaderboards.test_spine import submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Kind = Ruling.Kind
+
+
+@pytest.fixture
+def solo() -> Mode:
+    """Nova 10 and 50, Comet 20, Vega 30."""
+    mode = make_mode(make_game("arena"), min_score=0, max_score=1000)
+    for number, (player, score) in enumerate([("nova", 10), ("comet", 20), ("vega", 30), ("nova", 50)], start=1):
+        submit(mode, player, score, datetime.now(UTC), number)
+    drain(mode)
+    mode.refresh_from_db()
+    return mode
+
+
+def _top(mode: Mode, window: str = "alltime") -> list[tuple[str, int]]:
+    drain(mode)
+    board = board_named(mode=mode, window=window, scope="global", at=datetime.now(UTC))
+    names = dict(Player.objects.values_list("pk", "player_id"))
+    return [(str(names[one.player]), one.score) for one in ranking.page(board, offset=0, limit=10).entries]
+
+
+def _nova() -> Player:
+    return Player.objects.get(player_id="nova")
+
+
+def _rule(mode: Mode, kind: str, **fields: object) -> Ruling:
+    attempts = fields.pop("attempts", ())
+    ruling = Ruling(kind=kind, game=mode.game, mode=mode, player=_nova(), reason="speed", **fields)
+    return ruling_make(ruling=ruling, by=HOUSE, now=datetime.now(UTC), attempts=attempts)  # type: ignore[arg-type]
+
+
+def _undo(ruling: Ruling) -> None:
+    ruling_undo(ruling=ruling, by=HOUSE, now=datetime.now(UTC), why="a mistake")
+
+
+ALL = [("nova", 50), ("vega", 30), ("comet", 20)]
+BEFORE = [("vega", 30), ("comet", 20), ("nova", 10)]
+WITHOUT = [("vega", 30), ("comet", 20)]
+
+
+@pytest.mark.parametrize("window", ["daily", "weekly", "monthly", "alltime"])
+def test_a_disqualified_score_makes_room_for_the_one_before_it(solo: Mode, window: str) -> None:
+    assert _top(solo, window) == ALL
+    ruling = _rule(solo, Kind.REJECT, attempts=[UUID(int=4)])
+    assert _top(solo, window) == BEFORE
+    _undo(ruling)
+    assert _top(solo, window) == ALL
+
+
+@pytest.mark.parametrize("kind", [Kind.BAN, Kind.HIDE, Kind.SHADOW])
+def test_a_ban_of_any_kind_closes_the_ranks_and_undone_opens_them(solo: Mode, kind: str) -> None:
+    ruling = _rule(solo, kind)
+    assert _top(solo) == WITHOUT
+    _undo(ruling)
+    assert _top(solo) == ALL
+
+
+def _rollback(mode: Mode, **fields: object) -> Rollback:
+    now = datetime.now(UTC)
+    return Rollback(game=mode.game, **{"mode": mode, "since": now - timedelta(days=1), "until": now, **fields})
+
+
+def test_a_players_attempts_are_taken_back_and_given_back(solo: Mode) -> None:
+    ruling = _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo, player=_nova()))
+    assert rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == WITHOUT
+    assert Rollback.objects.get().state == Rollback.State.DONE
+    _undo(ruling)
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == ALL
+    assert Rollback.objects.get().state == Rollback.State.UNDONE
+
+
+def test_what_two_rollbacks_cover_counts_again_when_both_are_undone(solo: Mode) -> None:
+    first = _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo, player=_nova()))
+    second = _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo))
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == []
+    _undo(second)
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == WITHOUT
+    _undo(first)
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == ALL
+
+
+def test_a_rollback_that_fails_holds_up_no_other(solo: Mode, caplog: pytest.LogCaptureFixture) -> None:
+    broken = _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo))
+    _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo, player=_nova()))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE anticheat_rollback SET since = '0001-01-01 BC' WHERE id = %s", [broken.rollback_id])
+    with caplog.at_level("ERROR"):
+        rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == WITHOUT
+    assert [line for line in caplog.messages if "rollback_failed" in line and str(broken.rollback_id) in line]
+
+
+def test_what_is_released_while_a_rollback_covers_it_counts_when_that_is_undone(solo: Mode) -> None:
+    rejected = _rule(solo, Kind.REJECT, attempts=[UUID(int=4)])
+    taken = _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo, player=_nova()))
+    rollbacks_run(now=datetime.now(UTC))
+    _undo(rejected)
+    assert _top(solo) == WITHOUT
+    _undo(taken)
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(solo) == ALL
+
+
+def test_a_case_confirmed_is_a_case_whose_attempts_count_nowhere(solo: Mode) -> None:
+    found = log.find([(_nova().pk, UUID(int=4))], since=datetime.now(UTC) - timedelta(days=1))
+    case = Case.objects.create(game=solo.game, mode=solo, player=_nova())
+    attempt = next(iter(found.values()))
+    received = datetime.now(UTC)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT received_at FROM score_attempts WHERE id = %s", [attempt.id])
+        received = cursor.fetchone()[0]
+    Finding.objects.create(
+        case=case,
+        attempt=attempt.id,
+        attempt_id=UUID(int=4),
+        received_at=received,
+        score=50,
+        check_name="outlier",
+        verdict="flag",
+        risk=0.5,
+        reason="five times its usual",
+    )
+    ruling = _rule(solo, Kind.CONFIRM, case=case)
+    case.refresh_from_db()
+    assert (case.state, _top(solo)) == (Case.State.CONFIRMED, BEFORE)
+    _undo(ruling)
+    case.refresh_from_db()
+    assert (case.state, _top(solo)) == (Case.State.OPEN, ALL)
+
+
+def test_where_two_persons_are_asked_for_one_alone_does_nothing(solo: Mode, settings: object) -> None:
+    settings.TWO_PERSONS = ["ban"]  # type: ignore[attr-defined]
+    first, second = (User.objects.create(username=name) for name in ("first", "second"))
+    ruling = Ruling(kind=Kind.BAN, game=solo.game, player=_nova(), reason="speed")
+    made = ruling_make(ruling=ruling, by=Who("operator", user=first.pk), now=datetime.now(UTC))
+    assert (made.state, _top(solo)) == (Ruling.State.PROPOSED, ALL)
+    with pytest.raises(RulingRefused):
+        ruling_approve(ruling=made, by=Who("operator", user=first.pk), now=datetime.now(UTC))
+    ruling_approve(ruling=made, by=Who("operator", user=second.pk), now=datetime.now(UTC))
+    assert _top(solo) == WITHOUT
+
+
+def test_a_suspension_that_would_have_ended_is_not_approved_any_more(solo: Mode, settings: object) -> None:
+    settings.TWO_PERSONS = ["suspend"]  # type: ignore[attr-defined]
+    first, second = (User.objects.create(username=name) for name in ("first", "second"))
+    now = datetime.now(UTC)
+    ruling = Ruling(kind=Kind.SUSPEND, game=solo.game, player=_nova(), reason="speed", ends_at=now + timedelta(hours=1))
+    made = ruling_make(ruling=ruling, by=Who("operator", user=first.pk), now=now)
+    with pytest.raises(RulingRefused):
+        ruling_approve(ruling=made, by=Who("operator", user=second.pk), now=now + timedelta(hours=1))
+    made.refresh_from_db()
+    assert (made.state, made.approved_by) == (Ruling.State.PROPOSED, None)
+
+
+def test_what_is_ruled_and_undone_is_in_the_audit(solo: Mode) -> None:
+    ruling = _rule(solo, Kind.BAN)
+    _undo(ruling)
+    told = AuditEntry.objects.filter(about=f"anticheat.ruling:{ruling.pk}").order_by("seq")
+    assert [(one.verb, one.player, one.why) for one in told] == [
+        ("ruling.make", _nova().pk, "speed"),
+        ("ruling.undo", _nova().pk, "a mistake"),
+    ]
+
+
+def test_undone_in_any_order_a_score_counts_as_if_nothing_had_been_ruled(solo: Mode) -> None:
+    rejected = _rule(solo, Kind.REJECT, attempts=[UUID(int=4)])
+    released = _rule(solo, Kind.RELEASE, attempts=[UUID(int=4)])
+    again = _rule(solo, Kind.REJECT, attempts=[UUID(int=4)])
+    for ruling, expected in ((rejected, BEFORE), (released, BEFORE), (again, ALL)):
+        _undo(ruling)
+        assert _top(solo) == expected
+
+
+def test_undone_in_any_order_a_case_is_open_again(solo: Mode) -> None:
+    case = Case.objects.create(game=solo.game, mode=solo, player=_nova())
+    rulings = [_rule(solo, kind, case=case) for kind in (Kind.CLEAR, Kind.WATCH, Kind.CLEAR)]
+    for ruling, expected in zip((rulings[1], rulings[0], rulings[2]), ("cleared", "cleared", "open"), strict=True):
+        _undo(ruling)
+        case.refresh_from_db()
+        assert case.state == expected
+
+
+def _quarantine(number: int, *reasons: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE score_attempts SET state = %s, reasons = %s WHERE player_id = %s AND attempt_id = %s",
+            [log.State.QUARANTINED, json.dumps(reasons), _nova().pk, UUID(int=number)],
+        )
+
+
+def test_a_case_released_frees_all_that_is_quarantined_in_its_mode_and_not_what_waits_for_its_replay(
+    solo: Mode,
+) -> None:
+    """However many its findings were: not all are kept."""
+    for number, score in ((5, 60), (6, 70)):
+        submit(solo, "nova", score, datetime.now(UTC), number)
+    assert _top(solo)[0] == ("nova", 70)
+    case = Case.objects.create(game=solo.game, mode=solo, player=_nova())
+    _quarantine(5, "Somebody looks at it.")
+    _quarantine(6, WAITS)
+    elsewhere = make_mode(solo.game, "duel")
+    submit(elsewhere, "nova", 80, datetime.now(UTC), 7)
+    _quarantine(7, "Somebody looks at it.")
+    ruling = _rule(solo, Kind.RELEASE, case=case)
+    assert [after[3] for after in ruling.before["attempts"]] == [log.State.QUARANTINED]
+    assert _top(solo)[0] == ("nova", 60)
+    _undo(ruling)
+    assert _top(solo) == [("nova", 50), *ALL[1:]]
+    by_id = _rule(solo, Kind.RELEASE, attempts=[UUID(int=6)])
+    assert _top(solo)[0] == ("nova", 70), "a person may"
+    _undo(by_id)
+    _rule(solo, Kind.CONFIRM, case=case)
+    _rule(solo, Kind.RELEASE, attempts=[UUID(int=6)])
+    assert _top(solo)[0] == ("nova", 70), "what only waits for its replay was not confirmed either"

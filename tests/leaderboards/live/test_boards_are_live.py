@@ -1,0 +1,179 @@
+"""Whoever watches a board is shown what is on it, at once and whole: states with numbers, at most four a second."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.utils import timezone
+
+from config import valkey
+from leaderboards.live import watching
+from leaderboards.live.announce import boards_announce, boards_sweep
+from leaderboards.live.link import Link
+from leaderboards.live.threads import Threads
+from leaderboards.live.watching import Watched
+from leaderboards.models import Mode
+from players.models import Ban, Player
+from tests.cutting import connections_cut
+from tests.embedded.processes_of import wait_until
+from tests.factories import make_key, make_player, make_token
+from tests.leaderboards.live.conftest import Play
+from tests.leaderboards.spine import drain
+from tests.live import Web
+from tests.sockets import Told, follow, opened, shown, subscribe
+
+
+def _leader(told: Told) -> tuple[str, int] | None:
+    return shown(told)[0][1:] if told["entries"] else None
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_snapshot_first_and_then_every_change_whole_and_in_order_in_every_web_process(
+    web: Web, strict: Web, play: Play
+) -> None:
+    play(nova=10, ada=5)
+    with opened(web) as short, opened(strict) as other:
+        short.ask(subscribe(limit=1))
+        heard = [other.ask(subscribe())]
+        assert (heard[0]["type"], heard[0]["id"]) == ("snapshot", "a")
+        assert heard[0]["window_id"].startswith("daily:")
+        play(ada=20)
+        heard += other.hear_until(lambda told: _leader(told) == ("ada", 20))
+        assert shown(heard[-1]) == [(1, "ada", 20), (2, "nova", 10)]
+        play(zoe=30)
+        heard += other.hear_until(lambda told: told["total"] == 3)
+        assert [one["seq"] for one in heard] == list(range(1, 1 + len(heard)))
+        assert {one["type"] for one in heard[1:]} == {"update"}
+        assert [one["version"] for one in heard] == sorted(one["version"] for one in heard)
+        assert shown(short.hear_until(lambda told: told["total"] == 3)[-1]) == [(1, "zoe", 30)]
+        assert other.ask({"op": "unsubscribe", "id": "a"}) == {"type": "unsubscribed", "id": "a"}
+        play(zoe=31)
+        short.hear_until(lambda told: _leader(told) == ("zoe", 31))
+        assert other.is_quiet(seconds=0.5)
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_player_is_told_its_rank_and_each_change_of_it_and_nothing_else(web: Web, play: Play, solo: Mode) -> None:
+    token = make_token(solo.game, "ada")
+    with opened(web) as socket, opened(web, credential=make_key(solo.game)) as server:
+        assert socket.ask(follow())["code"] == "unauthenticated"
+        told = socket.ask(follow(token=token))
+        assert (told["type"], told["id"], told["seq"], told["player_id"]) == ("rank", "me", 1, "ada")
+        assert (told["old_rank"], told["new_rank"], told["score"]) == (None, None, None), "not even registered yet"
+        assert server.ask(follow())["code"] == "forbidden"
+        assert server.ask(follow(player_id="ada"))["code"] == "player_not_found"
+        play(ada=5)
+        told = socket.hear()
+        assert (told["seq"], told["old_rank"], told["new_rank"], told["score"]) == (2, None, 1, 5)
+        assert server.ask(follow(player_id="ada"))["new_rank"] == 1
+        play(nova=10, zoe=3)
+        told = socket.hear()
+        assert (told["seq"], told["old_rank"], told["new_rank"], told["score"]) == (3, 1, 2, 5)
+        assert server.hear()["new_rank"] == 2
+        play(zoe=4)
+        assert socket.is_quiet(seconds=0.7), "that is below"
+        Ban.objects.create(player=Player.objects.get(player_id="ada"), kind=Ban.Kind.BAN, reason="cheated")
+        told = socket.hear()
+        assert (told["seq"], told["old_rank"], told["new_rank"], told["score"]) == (4, 2, None, None)
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_stream_of_scores_is_shown_four_times_a_second_and_then_as_it_is(web: Web, play: Play) -> None:
+    with opened(web) as socket:
+        assert socket.ask(subscribe())["seq"] == 1
+        began = time.monotonic()
+        for score in range(1, 81):
+            play(ada=score)
+            time.sleep(0.02)
+        last = socket.hear_until(lambda told: _leader(told) == ("ada", 80))[-1]
+        seconds = time.monotonic() - began
+        assert 2 <= last["seq"] - 1 <= 4 * seconds + 2
+        assert socket.is_quiet(seconds=0.7)
+
+
+def test_what_was_not_announced_is_found_by_the_sweep(web: Web, play: Play, solo: Mode) -> None:
+    board = Watched(solo.pk, "daily", "global").name
+
+    def swept() -> int:
+        found = boards_sweep(now=timezone.now())
+        boards_announce(now=timezone.now())
+        return found
+
+    with opened(web) as socket:
+        assert socket.ask(subscribe())["entries"] == []
+        play(ada=5)
+        drain(solo)
+        wait_until(lambda: board in watching.take(10))  # rung for, and lost
+        assert swept() == 1
+        assert _leader(socket.hear()) == ("ada", 5)
+        assert swept() == 0
+        player = Player.objects.get(player_id="ada")
+        player.display_name = "Ada L."
+        player.save()
+        wait_until(lambda: swept() == 1)
+        assert socket.hear()["entries"][0]["display_name"] == "Ada L."
+        tomorrow = timezone.now() + timedelta(days=1)
+
+        def announced() -> bool:
+            watching.note({board: {watching.top(10)}}, at=tomorrow)  # as a web process says then; ours, of today
+            return boards_sweep(now=tomorrow) == 1 == boards_announce(now=tomorrow)
+
+        wait_until(announced)
+        told = socket.hear()
+        assert (told["window_id"], told["entries"]) == (f"daily:{tomorrow:%Y-%m-%d}", [])
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_channel_layer_that_was_away_and_has_forgotten_everything_is_joined_again(web: Web, play: Play) -> None:
+    with opened(web) as socket:
+        assert socket.ask(subscribe())["seq"] == 1
+        for url in (settings.CHANNELS_URL, settings.CACHE_URL):
+            valkey.client(url).flushdb()
+        connections_cut(settings.CHANNELS_URL, "normal")
+        play(ada=5)
+        assert _leader(socket.hear()) == ("ada", 5)
+        assert socket.ask({"op": "ping"}) == {"type": "pong"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_announcement_that_the_layer_lost_is_noticed_and_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SAID_EVERY", 0.1)
+    board = Watched(1, "daily", "global").name
+
+    async def watch() -> list[str]:
+        link = Link(Threads(), watched=lambda: {board: {watching.top(10)}}, hear=lambda _: None)
+        await link.begin()
+        await link.join(board, {watching.top(10)})
+        watching.numbered([board])  # sent, and never come
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if found := watching.take(10):
+                return found
+        return []
+
+    assert async_to_sync(watch)() == [board]
+
+
+@pytest.mark.usefixtures("worker")
+def test_boards_over_several_shards_and_of_one_scope_are_live(web: Web, play: Play, solo: Mode) -> None:
+    Mode.objects.filter(pk=solo.pk).update(shards=3)
+    for number in range(6):
+        make_player(solo.game, f"p-{number}", region="eu" if number % 2 else "na")
+    with opened(web) as socket:
+        socket.ask(subscribe(id="all", window="alltime"))
+        socket.ask(subscribe(id="eu", scope="region:eu", limit=2))
+        play(**{f"p-{number}": number for number in range(6)})
+        heard: dict[str, Told] = {}
+
+        def complete(told: Told) -> bool:
+            heard[told["id"]] = told
+            return {one: found["total"] for one, found in heard.items()} == {"all": 6, "eu": 3}
+
+        socket.hear_until(complete)
+        assert shown(heard["all"]) == [(6 - number, f"p-{number}", number) for number in range(5, -1, -1)]
+        assert shown(heard["eu"]) == [(1, "p-5", 5), (2, "p-3", 3)]
+        assert socket.ask(subscribe(id="x", scope="level:7"))["code"] == "scope_not_found"
+        assert socket.ask(subscribe(id="x", window="hourly"))["code"] == "window_not_found"

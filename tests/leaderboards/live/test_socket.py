@@ -1,0 +1,145 @@
+"""`/ws` on a real port: what is wrong is answered, what is too much is closed, and a quiet socket stays open."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from leaderboards.models import Mode
+from tests.factories import make_game, make_key, make_mode, make_token
+from tests.leaderboards.live.conftest import Play
+from tests.live import Web
+from tests.sockets import opened, shown, subscribe
+
+
+def test_a_subscription_to_what_is_not_there_is_answered_with_its_code(web: Web) -> None:
+    make_mode(make_game("arena"))
+    with opened(web) as socket:
+        told = socket.ask(subscribe(mode="duo"))
+        assert (told["type"], told["id"], told["code"]) == ("error", "a", "mode_not_found")
+        assert socket.ask(subscribe(game="nowhere"))["code"] == "game_not_found"
+
+
+def test_a_private_game_wants_a_token_which_may_come_in_the_message_or_the_header(web: Web) -> None:
+    game, other = make_game("arena", public=False), make_game("other")
+    make_mode(game)
+    past_the_check = "mode_not_found"  # told only to those who may read
+    with opened(web) as socket:
+        assert socket.ask(subscribe())["code"] == "unauthenticated"
+        assert socket.ask(subscribe(mode="duo"))["code"] == "unauthenticated"
+        assert socket.ask(subscribe(mode="duo", token=make_token(game, "p-1")))["code"] == past_the_check
+        assert socket.ask(subscribe(mode="duo", token="nonsense"))["code"] == "unauthenticated"
+        assert socket.ask(subscribe(mode="duo", token=make_token(other, "p-1")))["code"] == "game_not_found"
+        assert socket.ask(subscribe())["code"] == "unauthenticated", "a token holds for its own message only"
+    with opened(web, credential=make_key(game)) as socket:
+        assert socket.ask(subscribe(mode="duo"))["code"] == past_the_check
+
+
+def test_a_header_that_is_not_good_is_answered_and_the_socket_closed(web: Web) -> None:
+    make_game("arena")
+    with opened(web, credential="rung_00000000_" + "0" * 48) as socket:
+        told = socket.hear()
+        assert (told["type"], told["code"]) == ("error", "unauthenticated")
+        assert socket.closed_with() == 4401
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "",
+        "hello",
+        "[]",
+        "{}",
+        '{"op": "dance", "id": "a"}',
+        '{"op": "subscribe"}',
+        '{"op": "subscribe", "id": 7}',
+        '{"op": "subscribe", "id": "a", "limit": 0}',
+        '{"op": "subscribe", "id": "a", "extra": 1}',
+        '{"op": "subscribe", "id": "a\\u0000"}',
+        "[" * 10_000,
+        b"\xff\xfe",
+    ],
+)
+def test_garbage_is_answered_and_the_socket_stays(web: Web, garbage: str | bytes) -> None:
+    with opened(web) as socket:
+        told = socket.ask(garbage)
+        assert (told["type"], told["code"]) == ("error", "invalid_request")
+        assert socket.ask({"op": "unsubscribe", "id": "b"}) == {"type": "unsubscribed", "id": "b"}
+
+
+@pytest.mark.parametrize("filler", ["x", "ü"])
+def test_a_message_over_16_kib_closes_the_socket(web: Web, filler: str) -> None:
+    with opened(web) as socket:
+        told = socket.ask(json.dumps({"op": "unsubscribe", "id": "b", "token": "x" * 16_000}))
+        assert told["code"] == "invalid_request", "within the limit it is merely wrong"
+        socket.connection.send(filler * (16 * 1024 // len(filler.encode()) + 1))
+        assert socket.closed_with() == 1009
+
+
+def test_an_address_that_is_no_socket_is_refused_without_a_word_in_the_log(web: Web) -> None:
+    before = len(web.said())
+    for address in ("/nowhere", "/"):
+        with pytest.raises(InvalidStatus, match="HTTP 403"), connect(web.socket + address):
+            pass
+    assert "Traceback" not in web.said()[before:]
+
+
+def test_a_page_of_ours_may_open_a_socket_and_others_may_not(web: Web) -> None:
+    for good in (web.origin, None):
+        with opened(web, **({"Origin": good} if good else {})) as socket:
+            assert socket.ask({"op": "ping"}) == {"type": "pong"}
+    for bad in (
+        "https://evil.example",
+        f"https://127.0.0.1:{web.port + 1}",
+        "null",
+        "http://",
+        f"ftp://127.0.0.1:{web.port}",
+    ):
+        with pytest.raises(InvalidStatus, match="HTTP 403"), opened(web, Origin=bad):
+            pass
+
+
+def test_ten_subscriptions_and_no_more(web: Web, solo: Mode) -> None:
+    with opened(web) as socket:
+        for number in range(10):
+            assert socket.ask(subscribe(id=str(number)))["type"] == "snapshot"
+        told = socket.ask(subscribe(id="one more"))
+        assert (told["type"], told["id"], told["code"]) == ("error", "one more", "too_many_subscriptions")
+        assert socket.ask(subscribe(id="9", limit=5))["seq"] == 1, "the same id again takes its place"
+        assert socket.ask({"op": "unsubscribe", "id": "3"}) == {"type": "unsubscribed", "id": "3"}
+        assert socket.ask(subscribe(id="one more"))["type"] == "snapshot"
+
+
+def test_a_flood_of_messages_is_closed(web: Web) -> None:
+    with opened(web) as socket:
+        with suppress(ConnectionClosed):  # it may be so before all are sent
+            for _ in range(200):
+                socket.say({"op": "ping"})
+        assert socket.closed_with() == 4429
+
+
+def test_sockets_of_an_address_and_of_a_player_are_limited(strict: Web, solo: Mode) -> None:
+    token = make_token(solo.game, "p-1")
+    with opened(strict) as first, opened(strict) as second, opened(strict):
+        assert first.ask(subscribe(token=token))["type"] == "snapshot"
+        assert first.ask(subscribe(id="b", token=token))["type"] == "snapshot", "it is one socket"
+        assert second.ask(subscribe(token=token))["code"] == "rate_limited"
+        assert second.ask(subscribe())["type"] == "snapshot"
+        with opened(strict) as one_too_many:
+            assert one_too_many.hear()["code"] == "rate_limited"
+            assert one_too_many.closed_with() == 4429
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("worker")
+def test_a_socket_that_says_nothing_for_a_while_stays_open_and_hears(web: Web, play: Play) -> None:
+    """The channel layer's own reads once timed out after five seconds, and took the consumer with them."""
+    before = len(web.said())
+    with opened(web) as socket:
+        assert socket.ask(subscribe())["entries"] == []
+        assert socket.is_quiet(seconds=7)
+        play(nova=7)
+        assert shown(socket.hear()) == [(1, "nova", 7)]
+    assert "Traceback" not in web.said()[before:]

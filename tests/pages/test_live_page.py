@@ -1,0 +1,144 @@
+"""What static/live.js does with what it hears, told by a server that plays every part the contract has."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.factories import make_game, make_mode
+from tests.pages.browser import Visitor, wait_for
+from tests.pages.scenes import play
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+class Script:
+    """The other end of the page's socket."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor, self.heard, self.sockets = visitor, list[dict[str, Any]](), list[Any]()
+        page = visitor.page._target  # noqa: SLF001 - the route is called over there, with the real thing
+        visitor.page.there(lambda: page.route_web_socket("**/ws", self._opened))
+
+    def _opened(self, socket: Any) -> None:
+        self.sockets.append(socket)
+        socket.on_message(lambda text: self.heard.append(json.loads(text)))
+
+    def tell(self, kind: str, seq: int, entries: list[dict[str, Any]], **fields: Any) -> None:
+        message = {"type": kind, "id": "b0", "seq": seq, "version": seq, "total": len(entries), "entries": entries}
+        text = json.dumps(message | fields)
+        self.visitor.page.there(lambda: self.sockets[-1].send(text))
+
+    def hang_up(self) -> None:
+        self.visitor.page.there(lambda: self.sockets[-1].close(code=1012))
+
+    def wait(self, expression: str) -> None:
+        wait_for(self.visitor.page, expression)
+
+    def wait_for_ops(self, *ops: str) -> None:
+        for _ in range(200):
+            if [one["op"] for one in self.heard] == list(ops):
+                return
+            self.visitor.page.wait_for_timeout(50)
+        raise AssertionError(self.heard)
+
+
+def _entry(rank: int, player: str, score: int, **fields: Any) -> dict[str, Any]:
+    shown = {"display_name": player, "country": None, "avatar_url": None, "achieved_at": "2026-04-05T09:12:33Z"}
+    return {"rank": rank, "player_id": player, "score": score} | shown | fields
+
+
+NAMES = "[...document.querySelectorAll('[data-rows] .entry .name')].map(one => one.textContent).join()"
+PULSE = "document.querySelector('[data-pulse-text]').textContent"
+
+
+def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    play(game, "solo", {"a": 300, "b": 200, "c": 100})
+    visitor = new_visitor()
+    script = Script(visitor)
+    visitor.visit("/g/arena/solo/alltime")
+    script.wait_for_ops("subscribe")
+    asked = script.heard[0]
+    assert (asked["game"], asked["mode"], asked["window"], asked["scope"], asked["limit"]) == (
+        "arena",
+        "solo",
+        "alltime",
+        "global",
+        50,
+    )
+    script.tell("snapshot", 1, [_entry(1, "a", 300), _entry(2, "b", 200), _entry(3, "c", 100)])
+    script.wait(f"{PULSE} === 'Live'")
+    height = visitor.page.evaluate("document.querySelector('.ladder').offsetHeight")
+    script.tell("update", 2, [_entry(1, "c", 1234), _entry(2, "a", 300), _entry(3, HOSTILE, 250, country="DE")])
+    script.wait(f"{NAMES} === 'c,a,{HOSTILE}'")
+    first, second, third = (visitor.page.locator("[data-rows] .entry").nth(index) for index in range(3))
+    assert first.locator(".score").inner_text() == "1,234"
+    assert first.locator(".move").inner_text().split() == ["2", "Up", "2", "since", "you", "opened", "this", "page"]
+    assert "Down 1" in second.locator(".move").inner_text()
+    assert third.get_by_role("img", name="Germany").inner_text() == "🇩🇪"
+    assert third.locator("a").get_attribute("href") == "/g/arena/players/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+    assert visitor.page.locator("[data-say]").inner_text() == "c leads with 1,234"
+    assert visitor.page.evaluate("document.querySelector('.ladder').offsetHeight") == height
+
+    script.tell("update", 4, [_entry(1, "b", 9999)])  # one was missed: what came counts, and all is asked for again
+    script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
+    script.tell("snapshot", 1, [_entry(1, "b", 10_000)])
+    script.wait(f"{NAMES} === 'b'")
+
+    script.heard.clear()
+    script.hang_up()
+    script.wait(f"{PULSE}.startsWith('Reconnecting')")
+    script.wait_for_ops("subscribe")
+    assert len(script.sockets) == 2
+    script.tell("snapshot", 1, [_entry(1, "a", 1)])
+    script.wait(f"{PULSE} === 'Live' && {NAMES} === 'a'")
+
+
+def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called_live(
+    new_visitor: Callable[..., Visitor],
+) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    visitor = new_visitor()
+    script = Script(visitor)
+    visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    script.tell("snapshot", 1, [_entry(1, "a", 300)])
+    script.wait(f"{PULSE} === 'Live'")
+    script.tell("error", 0, [], code="unauthenticated")
+    script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
+    script.tell("error", 0, [], code="unauthenticated")
+    script.wait(f"{PULSE}.startsWith('Offline')")
+    assert visitor.page.locator("[data-rows] .name").all_inner_texts() == ["a"], "what was seen stays"
+
+
+def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    play(game, "solo", {"a": 300})
+    visitor = new_visitor()
+    script = Script(visitor)
+    visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    script.tell("snapshot", 1, [_entry(1, "a", 300)], window_id="daily:2026-04-05")
+    script.tell("update", 2, [], window_id="daily:2026-04-06")
+    visitor.page.get_by_role("heading", name="No score yet").wait_for()
+    assert visitor.page.locator("[data-rows] .entry").count() == 0
+    assert visitor.page.locator("#total").inner_text() == "0"
+
+
+def test_on_a_phone_that_wants_no_motion_nothing_moves(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    play(game, "solo", {"a": 300, "b": 200})
+    visitor = new_visitor(reduced_motion="reduce", viewport={"width": 390, "height": 800})
+    script = Script(visitor)
+    visitor.visit("/g/arena/solo/alltime")
+    script.wait_for_ops("subscribe")
+    script.tell("snapshot", 1, [_entry(1, "b", 400), _entry(2, "a", 300)])
+    script.wait(f"{NAMES} === 'b,a'")
+    assert visitor.page.evaluate("document.getAnimations().length") == 0
