@@ -4,6 +4,13 @@ const SILENCE = 35_000; // the server says something every 15 s
 const SOONEST = 500;
 const LATEST = 30_000;
 
+// Browsers complain of a socket closed before it is open: such a one is let go as soon as it is, or with its page.
+function hangUp(socket) {
+  if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+  else socket.close();
+  socket.onmessage = null;
+}
+
 export class Socket {
   #address;
   #told;
@@ -51,7 +58,7 @@ export class Socket {
     clearTimeout(this.#watchdog);
     const socket = this.#socket;
     this.#socket = null;
-    socket?.close();
+    if (socket) hangUp(socket);
   }
 
   #now() {

@@ -142,3 +142,20 @@ def test_on_a_phone_that_wants_no_motion_nothing_moves(new_visitor: Callable[...
     script.tell("snapshot", 1, [_entry(1, "b", 400), _entry(2, "a", 300)])
     script.wait(f"{NAMES} === 'b,a'")
     assert visitor.page.evaluate("document.getAnimations().length") == 0
+
+
+def test_who_leaves_before_the_socket_is_open_makes_nobody_complain(visitor: Visitor) -> None:
+    make_mode(make_game("arena"))
+    visitor.visit("/g/arena/solo/daily")
+    closed = visitor.page.evaluate("""async () => {
+        const { Socket } = await import("/static/live/socket.js");
+        const opened = [], real = WebSocket;
+        window.WebSocket = class extends real { constructor(...args) { super(...args); opened.push(this); } };
+        const socket = new Socket(location.origin.replace("http", "ws") + "/ws", () => {});
+        socket.open();
+        socket.close();
+        await new Promise(done => opened[0].addEventListener("close", done));
+        return opened.length;
+    }""")
+    assert closed == 1, "it was let go, and no other was opened"
+    # that nothing was complained of is what every visitor is asked in the end
