@@ -307,9 +307,13 @@ def test_an_erased_players_name_is_nowhere_in_the_audit(api: ApiClient, operator
     entry = _last("player.erase")
     assert (entry.by, entry.player, entry.game) == (by, player.pk, game.pk)
     assert _verbs() == [*("key.add", "player.change", "ban.add", "player.change", "token.add", "player.erase")]
-    everything = json.dumps(list(AuditEntry.objects.values()), default=str).lower()
-    assert "zz" not in everything
-    assert "zw" not in everything
+    values = [value for row in AuditEntry.objects.values() for value in row.values()]
+    # where two letters stand beside each other by chance: salts and hashes
+    random = [value for value in values if isinstance(value, bytes)]
+    told = json.dumps([value for value in values if not isinstance(value, bytes)], default=str).lower()
+    assert "zz" not in told
+    assert "zw" not in told
+    assert not [one for one in random for word in (b"zzname", b"zzother", b"zz-") if word in one.lower()]
 
 
 # --- commands ------------------------------------------------------------------------------------------------------
