@@ -13,8 +13,7 @@ import sys
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,23 +34,24 @@ Seen = list[tuple[str, int, int]]  # moments in their order, each with the numbe
 class Mortal:
     """The test's side of it."""
 
-    def __init__(self, popen: "subprocess.Popen[str]") -> None:
-        self._popen = popen
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"} | environment
+        self._popen: subprocess.Popen[str] | None = None
+        self._acts = False
 
     def moments(self, act: str, files: Sequence[str], **arguments: Any) -> Seen:
         """Lives on, and tells."""
         seen: Seen = self._ask(act=act, files=files, arguments=arguments)["seen"]
         assert seen
-        assert self._heard() == {"ended": 0}
+        assert self._ended() == 0
         return seen
 
     def dies(self, act: str, files: Sequence[str], moment: Moment, **arguments: Any) -> bool:
         """Whether it came so far; else it has done all it was to do."""
         answer = self._ask(act=act, files=files, at=moment, then="die", arguments=arguments)
-        if "seen" in answer:
-            answer = self._heard()
-        assert answer["ended"] in (0, -signal.SIGKILL), answer
-        return bool(answer["ended"])
+        ended = self._ended(None if "seen" in answer else answer)
+        assert ended in (0, -signal.SIGKILL), answer
+        return bool(ended)
 
     def stands(
         self, act: str, files: Sequence[str], moment: Moment, meanwhile: Callable[[], None], **arguments: Any
@@ -65,35 +65,52 @@ class Mortal:
             finally:
                 answer = self._ask()  # in any case: what it holds, nobody else gets
         assert "seen" in answer, answer
-        assert self._heard() == {"ended": 0}
+        assert self._ended() == 0
         return stood
 
+    def leave(self) -> None:
+        """Ends whoever is still at an act, in whose way the next would be."""
+        if self._popen and self._acts:
+            self.end()
+
+    def end(self) -> None:
+        """And all it has forked. It may be asked again: that is another."""
+        if self._popen:
+            with self._popen:
+                os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen, self._acts = None, False
+
     def _ask(self, **asked: Any) -> dict[str, Any]:
+        self._popen = self._popen or self._begin()
+        self._acts = True
         assert self._popen.stdin
         self._popen.stdin.write(json.dumps(asked) + "\n")
         self._popen.stdin.flush()
         return self._heard()
 
+    def _begin(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.mortal"],
+            cwd=ROOT,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def _ended(self, answer: dict[str, Any] | None = None) -> int:
+        ended: int = (answer or self._heard())["ended"]
+        self._acts = False
+        return ended
+
     def _heard(self) -> dict[str, Any]:
+        assert self._popen
         assert self._popen.stdout
         line = self._popen.stdout.readline()
         assert line, "see what it wrote to standard error"
         heard: dict[str, Any] = json.loads(line)
         return heard
-
-
-@contextmanager
-def mortal(environment: dict[str, str]) -> Iterator[Mortal]:
-    popen = subprocess.Popen(
-        [sys.executable, "-m", "tests.mortal"],
-        cwd=ROOT,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"} | environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with popen:  # it ends with its standard input
-        yield Mortal(popen)
 
 
 class _Tracer:
@@ -111,6 +128,8 @@ class _Tracer:
         self.seen: list[tuple[str, int, int]] = []
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
+        if threading.current_thread().daemon:
+            return None  # what goes on beside the act: nobody waits for it, so it may end while that stands still
         code = frame.f_code
         if code.co_filename in self.files:
             return self._line

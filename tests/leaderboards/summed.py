@@ -1,6 +1,7 @@
 """A mode of sums, the aggregation that shows whatever counts twice, and what its log says about every board."""
 
 import random
+import time
 from collections import defaultdict
 from datetime import UTC, date, datetime
 from functools import cache
@@ -122,6 +123,7 @@ class Summed:
                     "SELECT FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()", [NAME]
                 )
                 left = bool(cursor.fetchall())
+                time.sleep(0.001)
         streams_sweep(now=timezone.now())
         self.mode.refresh_from_db()
 
