@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 _PING = b"*1\r\n$4\r\nPING\r\n"
 CLASSES = "Kghz"  # by key: general commands, hashes, sorted sets
 _AGAIN = 0.5  # seconds
+_MOMENT = 0.002  # seconds; who is just hearing is done by then
 _LOOK = 1.0  # seconds; a cluster or sentinels may have made others primaries by then
 
 
@@ -73,10 +74,10 @@ class KeyEvents:
             self._close(name)
 
     def hear(self, *, within: float = 0.0) -> None:
-        """What has been told by now, or when somebody listened so many seconds ago. Who is just hearing it tells."""
+        """What has been told by now, or when somebody listened so many seconds ago."""
         if not self._lines or (within and time.monotonic() - self._heard_at < within):
             return
-        if self._lock.acquire(blocking=False):
+        if self._lock.acquire(timeout=_MOMENT):
             try:
                 self._hear_each(self._heard)
             finally:
@@ -91,10 +92,11 @@ class KeyEvents:
                 self._hear_each(self._caught_up)
 
     def _hear_each(self, heard: Callable[[_Line], bool]) -> None:
-        self._heard_at = time.monotonic()
+        began = time.monotonic()
         for name, line in list(self._lines.items()):
             if not heard(line):
                 self._close(name)
+        self._heard_at = began  # not before all of it was told
 
     def _caught_up(self, line: _Line) -> bool:
         self._answered, until = False, time.monotonic() + valkey.TIMEOUT
