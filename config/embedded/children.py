@@ -15,6 +15,7 @@ from config.embedded.records import record_forget, record_write
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 HEALTHY_AFTER_SECONDS = 60.0
 LONGEST_LINE = 64 * 1024
+_LAST_WORDS_SECONDS = 2.0
 
 
 class Backoff:
@@ -39,6 +40,7 @@ class Child:
         self._home = home
         self._console = console
         self._running: Running | None = None
+        self._relaying: threading.Thread | None = None
         self._backoff = Backoff()
         self._started_at = 0.0
         self._start_at: float | None = None
@@ -55,7 +57,8 @@ class Child:
         record_write(self._home, self._running)
         output = self._running.popen.stdout
         if output is not None:
-            threading.Thread(target=self._relay, args=(output,), daemon=True).start()
+            self._relaying = threading.Thread(target=self._relay, args=(output,), daemon=True)
+            self._relaying.start()
 
     def exit_code(self) -> int | None:
         return self._running.exit_code() if self._running else None
@@ -86,6 +89,8 @@ class Child:
         except subprocess.TimeoutExpired:
             self._console.say(f"{self.name} (pid {self.pid}) could not be ended; the next start will try again.")
             return
+        if self._relaying:
+            self._relaying.join(_LAST_WORDS_SECONDS)  # what it forked may hold its output open for ever
         record_forget(self._home, self.name)
 
     def _start_again(self, now: float) -> None:
