@@ -14,13 +14,14 @@ from config.embedded.programs import Program, spawn
 PRIMARIES = 3
 SLOTS = 16384
 BUS = 10_000  # each also listens on its port and this
-TIMEOUT_MS = 1000
+TIMEOUT_MS = 3000  # who stands still for less is not taken for dead
 PASSWORD = "cluster"
 
 
 class Node:
-    def __init__(self, folder: Path) -> None:
-        self.port = next(port for port in iter(free_port, None) if port + BUS < HIGHEST and is_free(port + BUS))
+    def __init__(self, folder: Path, taken: set[int]) -> None:
+        ports = (port for port in iter(free_port, None) if port not in taken)
+        self.port = next(port for port in ports if port + BUS < HIGHEST and is_free(port + BUS))
         self.folder = folder / str(self.port)
         self.folder.mkdir(parents=True)
         self.start()
@@ -67,7 +68,9 @@ class Node:
 
 class Cluster:
     def __init__(self, folder: Path) -> None:
-        self.nodes = [Node(folder) for _ in range(2 * PRIMARIES)]
+        self.nodes: list[Node] = []
+        for _ in range(2 * PRIMARIES):  # those before it may not listen yet
+            self.nodes.append(Node(folder, {node.port for node in self.nodes}))
 
     @property
     def url(self) -> str:

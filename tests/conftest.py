@@ -1,7 +1,9 @@
 """Fixtures for all tests. Stores are real; each test finds them empty."""
 
 import os
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import hypothesis
 import pytest
@@ -18,6 +20,8 @@ from leaderboards.waiting import names
 from tests import cluster, emptying, live
 from tests.client import ApiClient
 
+_DAY = 86_400.0  # seconds
+_MORNING, _EVENING = 30.0, _DAY - 90
 hypothesis.settings.register_profile(
     "rung",
     deadline=None,  # no test fails on a time
@@ -43,6 +47,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(
             f"NO MODEL WAS TRAINED: scikit-learn is not installed, so {len(untrained)} tests were skipped.", red=True
         )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """No test begins where a day ends or has just begun: what it calls today would be two days. Those about midnight
+    bring a clock of their own.
+    """
+    now = datetime.now(UTC)
+    since = (now - now.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds()
+    if since < _MORNING:
+        time.sleep(_MORNING - since)
+    elif since > _EVENING:
+        time.sleep(_DAY - since + _MORNING)
 
 
 @pytest.fixture(scope="session")

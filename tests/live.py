@@ -45,9 +45,15 @@ def database_url() -> str:
     return os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{connection.settings_dict['NAME']}"
 
 
+def _own_port() -> int:
+    """None that another worker takes meanwhile: until Django is imported nobody listens there."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return next(port for port in iter(free_port, None) if port % 2 == worker % 2)
+
+
 @contextmanager
 def web(folder: Path, *, port: int = 0, **environment: str) -> Iterator[Web]:
-    running = Web(port or free_port(), folder / "web.log")
+    running = Web(port or _own_port(), folder / "web.log")
     env = os.environ | {"PORT": str(running.port), "DATABASE_URL": database_url(), "VALKEY_URL": settings.VALKEY_URL}
     env["PGAPPNAME"] = running.name
     with running.log.open("ab") as log:

@@ -15,7 +15,7 @@ from tests.cluster import wait
 
 SERVICE, PASSWORD, DATABASE = "boards", "watched", 2
 SENTINELS, QUORUM = 3, 2
-DOWN_AFTER_MS = 500
+DOWN_AFTER_MS = 2000
 
 
 class Server:

@@ -71,7 +71,7 @@ class Socket:
 def opened(web: Web, *, credential: str = "", **headers: str) -> Iterator[Socket]:
     if credential:
         headers["Authorization"] = f"Bearer {credential}"
-    with connect(web.socket, additional_headers=headers) as connection:
+    with connect(web.socket, open_timeout=PATIENCE, additional_headers=headers) as connection:
         yield Socket(connection)
 
 

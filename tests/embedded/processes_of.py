@@ -11,7 +11,7 @@ def processes_of(folder: Path) -> list[int]:
     return [process.pid for process in all_processes() if _mentions(PROC / str(process.pid), str(folder))]
 
 
-def wait_until(condition: Callable[[], bool], *, seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], *, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} seconds"

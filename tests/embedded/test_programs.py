@@ -88,7 +88,7 @@ def test_a_program_dies_with_a_killed_supervisor(home: Home) -> None:
     pid = int(supervisor.stdout.readline())
     assert sighting(pid) is not None
     supervisor.kill()
-    supervisor.wait(timeout=10)
+    supervisor.wait(timeout=60)
     supervisor.stdout.close()
     wait_until(lambda: sighting(pid) is None)
 
@@ -107,7 +107,7 @@ def test_an_interrupted_wait_leaves_no_program(home: Home) -> None:
 def test_a_program_that_is_not_there_is_one_sentence(home: Home) -> None:
     running = spawn(Program("none", ("/no/such/program",), folder=home.path))
     assert first_line(running) == "/no/such/program cannot be started: No such file or directory"
-    assert running.popen.wait(timeout=10) == 1
+    assert running.popen.wait(timeout=60) == 1
     close(running)
 
 
@@ -117,7 +117,7 @@ def test_what_a_killed_supervisor_left_is_ended_by_the_next(home: Home) -> None:
     first_line(running)
     record_write(home, running)
     assert records_heal(home, pause=time.sleep) == ["some"]
-    assert running.popen.wait(timeout=10) == -signal.SIGKILL
+    assert running.popen.wait(timeout=60) == -signal.SIGKILL
     assert list(home.run.iterdir()) == []
     close(running)
 
@@ -142,7 +142,7 @@ def test_orphans_whose_leader_is_gone_are_known_by_their_folder(home: Home) -> N
     orphan = int(first_line(running))
     record_write(home, running)
     os.kill(running.pid, signal.SIGKILL)
-    running.popen.wait(timeout=10)
+    running.popen.wait(timeout=60)
     assert sighting(orphan) is not None
 
     records_heal(home, pause=time.sleep)

@@ -53,7 +53,7 @@ def held_by_another_process(folder: Path) -> Iterator[tuple[ServerUrls, subproce
         yield ServerUrls(*holder.stdout.readline().split()), holder
     finally:
         holder.kill()
-        holder.wait(timeout=10)
+        holder.wait(timeout=60)
         holder.stdout.close()
 
 
@@ -107,7 +107,7 @@ def test_a_killed_holder_leaves_no_server_and_the_next_has_the_same_data(tmp_pat
         with valkey(servers) as client:
             client.set("kept", "still here")
         holder.send_signal(signal.SIGKILL)
-        holder.wait(timeout=10)
+        holder.wait(timeout=60)
         wait_until(lambda: processes_of(tmp_path) == [])
 
     with embedded_servers(tmp_path, durable=True) as again:
@@ -121,7 +121,7 @@ def test_a_killed_holder_leaves_no_server_and_the_next_has_the_same_data(tmp_pat
 def test_a_start_right_after_the_kill_waits_for_the_old_servers_to_end(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as (_, holder):
         holder.send_signal(signal.SIGKILL)
-        holder.wait(timeout=10)
+        holder.wait(timeout=60)
         with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -131,7 +131,7 @@ def test_what_an_earlier_holder_left_running_is_ended_first(tmp_path: Path) -> N
     left_behind = spawn(sleeper, output=subprocess.DEVNULL)
     record_write(make_home(tmp_path), left_behind)
     with embedded_servers(tmp_path):
-        assert left_behind.popen.wait(timeout=10) == -signal.SIGTERM
+        assert left_behind.popen.wait(timeout=60) == -signal.SIGTERM
 
 
 def test_a_crash_of_everything_at_once_keeps_what_was_committed(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_crash_of_everything_at_once_keeps_what_was_committed(tmp_path: Path) 
             except ProcessLookupError:
                 continue
         wait_until(lambda: processes_of(tmp_path) == [])
-        holder.wait(timeout=10)
+        holder.wait(timeout=60)
     with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as connection:
         assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
 
@@ -193,7 +193,7 @@ def test_a_backend_at_work_does_not_keep_a_new_server_out(tmp_path: Path) -> Non
     with held_by_another_process(tmp_path) as (servers, holder), busy_client(servers.database_url):
         for pid in (int((tmp_path / "postgres" / "postmaster.pid").read_text().split()[0]), holder.pid):
             os.kill(pid, signal.SIGKILL)
-        holder.wait(timeout=10)
+        holder.wait(timeout=60)
         with embedded_servers(tmp_path, durable=True) as again, psycopg.connect(again.database_url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -208,7 +208,7 @@ def busy_client(url: str) -> Iterator[None]:
         yield
     finally:
         client.kill()
-        client.wait(timeout=10)
+        client.wait(timeout=60)
 
 
 def test_a_remembered_port_that_is_taken_by_now_gives_way_to_another(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def up(tmp_path: Path) -> Iterator[Start]:
     for one in started:
         if one.popen.poll() is None:
             one.popen.kill()
-            one.popen.wait(timeout=10)
+            one.popen.wait(timeout=60)
     wait_until(lambda: processes_of(tmp_path) == [])
 
 

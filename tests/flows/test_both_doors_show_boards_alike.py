@@ -94,7 +94,7 @@ def doors(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[D
     for module in ("leaderboards.boards.board", "leaderboards.fastlane.pages"):
         monkeypatch.setattr(f"{module}.guard", own)
     changes.begin_to_listen()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while changes.epoch is None and time.monotonic() < deadline:
         time.sleep(0.01)
     yield Doors(monkeypatch)

@@ -36,7 +36,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 def test_up_down_and_up_again_with_the_same_data_also_after_kill_9_of_the_supervisor(start: Start) -> None:
     rung = start("home").wait_until_ready()
-    assert rung.is_ready()
+    wait_until(rung.is_ready, seconds=60)
     wait_until(lambda: "Ctrl-C stops it" in rung.said())
     assert re.search(r"It took \d+\.\d seconds", rung.said())
     with rung.database() as connection:
@@ -51,7 +51,7 @@ def test_up_down_and_up_again_with_the_same_data_also_after_kill_9_of_the_superv
     again.end(signal.SIGKILL)
 
     healed = start("home").wait_until_ready()
-    assert healed.is_ready()
+    wait_until(healed.is_ready, seconds=60)
     with healed.database() as connection:
         assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
     assert healed.end(signal.SIGTERM) == 0
@@ -60,10 +60,10 @@ def test_up_down_and_up_again_with_the_same_data_also_after_kill_9_of_the_superv
 
 def test_two_run_side_by_side_and_whatever_is_killed_comes_back(start: Start) -> None:
     one, two = start("one"), start("two")
-    assert one.wait_until_ready().is_ready()
-    assert two.wait_until_ready().is_ready()
+    wait_until(one.wait_until_ready().is_ready, seconds=60)
+    wait_until(two.wait_until_ready().is_ready, seconds=60)
     assert one.end(signal.SIGINT) == 0
-    assert two.is_ready()
+    wait_until(two.is_ready, seconds=60)
     for name in ("web", "worker", "postgres", "valkey"):
         killed = two.pid_of(name)
         os.kill(killed, signal.SIGKILL)

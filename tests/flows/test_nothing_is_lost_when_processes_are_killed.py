@@ -133,6 +133,7 @@ def test_each_acknowledged_score_counts_once_whoever_dies(tmp_path: Path) -> Non
             time.sleep(pause)
             _kill(rung, victim)
         wait_until(rung.is_ready, seconds=90)
+        wait_until(lambda: len(mover.countries) == PLAYERS, seconds=60)
         for writer in writers:
             writer.stop.set()
         for writer in writers:

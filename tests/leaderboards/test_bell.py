@@ -26,7 +26,7 @@ class Bell:
         self.rung.append((mode, shard))
 
     def wait_for(self, many: int) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(self.rung) < many and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.1)  # for one too many

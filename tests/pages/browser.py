@@ -17,7 +17,7 @@ _SWITCHES = (
     "--no-sandbox --headless --disable-gpu --disable-quic --no-first-run "
     "--disable-background-networking --disable-component-update --disable-sync"
 ).split()
-_PATIENCE_MS = 15_000
+_PATIENCE_MS = 45_000
 # Chromium tells the console of most violations, this event of every one
 _TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", event => console.error(
@@ -46,7 +46,7 @@ class StandIn:
         return call
 
     def there(self, act: Callable[[], Any]) -> Any:
-        return self._stand_in(self._thread.submit(act).result(timeout=60))
+        return self._stand_in(self._thread.submit(act).result(timeout=120))
 
     def _stand_in(self, found: Any) -> Any:
         if isinstance(found, list):

@@ -38,7 +38,7 @@ class Script:
         wait_for(self.visitor.page, expression)
 
     def wait_for_ops(self, *ops: str) -> None:
-        for _ in range(200):
+        for _ in range(900):
             if [one["op"] for one in self.heard] == list(ops):
                 return
             self.visitor.page.wait_for_timeout(50)

@@ -97,9 +97,12 @@ def _snippet(visitor: Visitor) -> str:
     return snippet
 
 
+_AWAY = ("net::ERR_CONNECTION_", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET_NOT_CONNECTED", "/ws' failed: ")
+
+
 def _forget_refusals(visitor: Visitor) -> None:
-    """That nobody answered is what the browser is to say."""
-    visitor.complaints = [told for told in visitor.complaints if "net::ERR_CONNECTION_REFUSED" not in told]
+    """That nobody answered, or hung up in the middle of it, is what the browser is to say."""
+    visitor.complaints = [told for told in visitor.complaints if not any(word in told for word in _AWAY)]
 
 
 def test_open_pages_show_a_new_score_at_once_and_are_live_again_after_a_restart(

@@ -27,7 +27,7 @@ def nova() -> Player:
 
 
 def _eventually(look: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not (seen := look()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return seen

@@ -143,18 +143,18 @@ def test_an_announcement_that_the_layer_lost_is_noticed_and_asked_for(monkeypatc
     monkeypatch.setattr(watching, "SAID_EVERY", 0.1)
     board = Watched(1, "daily", "global").name
 
-    async def watch() -> list[str]:
+    async def watch() -> bool:
         link = Link(Threads(), watched=lambda: {board: {watching.top(10)}}, hear=lambda _: None)
         await link.begin()
         await link.join(board, {watching.top(10)})
         watching.numbered([board])  # sent, and never come
-        for _ in range(100):
+        for _ in range(600):
             await asyncio.sleep(0.05)
-            if found := watching.take(10):
-                return found
-        return []
+            if board in watching.take(10):  # beside what others may still ask for
+                return True
+        return False
 
-    assert async_to_sync(watch)() == [board]
+    assert async_to_sync(watch)()
 
 
 @pytest.mark.usefixtures("worker")
