@@ -24,6 +24,7 @@ from anticheat.wire import (
     Selection,
     UndoRequest,
 )
+from config.errors import Forbidden
 from config.openapi import describe, in_path
 from leaderboards.models import Mode
 from leaderboards.selectors import mode_get
@@ -39,6 +40,9 @@ in_path(case=Number, ruling=Number)
 
 class ModerationView(CallerView):
     def record(self, game: str) -> GameRecord:
+        """Who may rule on what, and that nobody judges itself, is asked in the admin (anticheat/admin/access.py)."""
+        if self.caller.kind is access.Kind.OPERATOR:
+            raise Forbidden("Operators rule in the admin.")
         return access.may(self.caller, Scope.MODERATE, game)
 
 

@@ -5,13 +5,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import Permission
 
 from anticheat import selections
-from anticheat.models import Case
+from anticheat.models import Case, OwnPlayer, Ruling
 from anticheat.services.rollbacks import rollbacks_run
 from leaderboards.models import Mode
 from players.models import ApiKey, Player
 from players.scopes import Scope
+from tests.anticheat.operators import make_operator, signed_in
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode
 from tests.leaderboards.spine import drain
@@ -184,6 +186,36 @@ def test_another_games_server_and_other_scopes_see_and_do_nothing(api: ApiClient
         if path != "rulings":
             answer = api(method, f"/v1/games/third/{path}", credential=elsewhere, json=body)
             assert answer.status_code == 404, path
+
+
+@pytest.mark.parametrize("role", ["superuser", "manager", "bans alone"])
+def test_operators_rule_in_the_admin_where_nobody_judges_itself(
+    api: ApiClient, solo: Mode, key: str, role: str
+) -> None:
+    user = make_operator("superuser" if role == "superuser" else "manager")
+    if role == "bans alone":
+        user.groups.clear()
+        user.user_permissions.add(Permission.objects.get(codename="add_ban"))
+    own = Player.objects.get(player_id="p-12")
+    OwnPlayer.objects.create(user=user, player=own)
+    case = Case.objects.create(game=solo.game, mode=solo, player=own)
+    ruling = _rule(api, key, kind="ban", player_id="p-12")
+    browser = signed_in(user)
+    calls: list[tuple[str, dict[str, Any] | None]] = [
+        ("cases", None),
+        (f"cases/{case.pk}", None),
+        ("rulings", None),
+        (f"rulings/{ruling['ruling']}", None),
+        ("rulings", {"kind": "release", "case": case.pk, "reason": "x"}),
+        ("rulings", {"kind": "rollback", "mode": "solo", "rollback": {"since": _ago(days=1)}, "reason": "x"}),
+        (f"rulings/{ruling['ruling']}/undo", {"why": "x"}),
+        ("rollbacks/preview", {"mode": "solo", "rollback": {"since": _ago(days=1)}}),
+    ]
+    for path, body in calls:
+        there = f"{ARENA}/{path}"
+        answer = browser.get(there) if body is None else browser.post(there, body, content_type="application/json")
+        assert (answer.status_code, answer.json().get("detail")) == (403, "Operators rule in the admin."), path
+    assert [one.state for one in Ruling.objects.all()] == [Ruling.State.DONE]
 
 
 def test_what_is_too_much_to_look_at_is_refused_and_can_be_done_all_the_same(
