@@ -64,10 +64,19 @@ def attempts_uncover(*, mode: Mode, attempts: Sequence[Logged]) -> None:
 
 def attempts_lock(*, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
     """Whoever judges them too waits; their states, by id. In one order, lest two wait for each other."""
+    return _states(_LOCK, mode, attempts)
+
+
+def attempts_look(*, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
+    """Their states, by id. Nobody waits."""
+    return _states(_LOOK, mode, attempts)
+
+
+def _states(statement: str, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
     if not attempts:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK, _columns(mode, attempts))
+        cursor.execute(statement, _columns(mode, attempts))
         return {id_: State(state) for id_, state in cursor.fetchall()}
 
 
@@ -90,9 +99,8 @@ a.player_id = i.player AND a.received_at = i.arrival AND a.id = i.id AND a.mode_
 AND a.received_at BETWEEN %(first)s AND %(last)s
 """
 _COVERED = "EXISTS (SELECT FROM anticheat_withdrawal w WHERE w.attempt = a.id)"
-_LOCK = f"""
-SELECT a.id, a.state FROM {_OF} JOIN score_attempts a ON {_THESE} ORDER BY a.player_id, a.id FOR UPDATE OF a
-"""  # noqa: S608 - the text is ours, as in the following
+_LOOK = f"SELECT a.id, a.state FROM {_OF} JOIN score_attempts a ON {_THESE}"  # noqa: S608 - ours, as the following
+_LOCK = f"{_LOOK} ORDER BY a.player_id, a.id FOR UPDATE OF a"
 _JUDGE = f"""
 UPDATE score_attempts a SET
     state = CASE WHEN %(state)s = %(accepted)s AND {_COVERED} THEN %(taken_back)s ELSE %(state)s END,
