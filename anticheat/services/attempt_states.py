@@ -41,6 +41,12 @@ def attempts_judge(*, mode: Mode, attempts: Sequence[Logged], state: State, told
     return {id_: in_itself(was) for id_, was in before.items()}
 
 
+def attempts_tell(*, mode: Mode, attempts: Sequence[Logged], instead_of: str, told: str = "") -> None:
+    """What their players may know, where they were told something that holds no more. They are locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TELL, _columns(mode, attempts) | {"gone": instead_of, "told": told})
+
+
 def in_itself(state: State) -> State:
     """Whatever rollbacks cover it."""
     return State.ACCEPTED if state is State.TAKEN_BACK else state
@@ -106,6 +112,14 @@ UPDATE score_attempts a SET
     state = CASE WHEN %(state)s = %(accepted)s AND {_COVERED} THEN %(taken_back)s ELSE %(state)s END,
     reasons = CASE WHEN %(told)s = '' THEN a.reasons ELSE coalesce(a.reasons, '[]') || to_jsonb(%(told)s::text) END
 FROM {_OF} WHERE {_THESE}
+"""  # noqa: S608
+# the last that says so: others may have said the same
+_TELL = f"""
+UPDATE score_attempts a SET reasons = nullif(
+    a.reasons - (SELECT max(n)::int - 1 FROM jsonb_array_elements_text(a.reasons) WITH ORDINALITY AS r (reason, n)
+                 WHERE reason = %(gone)s)
+    || CASE WHEN %(told)s = '' THEN '[]' ELSE jsonb_build_array(%(told)s::text) END, '[]')
+FROM {_OF} WHERE {_THESE} AND a.reasons ? %(gone)s::text
 """  # noqa: S608
 _COVER = f"""
 UPDATE score_attempts a SET state = %(taken_back)s FROM {_OF} WHERE {_THESE} AND a.state = %(accepted)s

@@ -9,7 +9,14 @@ from django.db.models import Q
 
 from anticheat.checks.replay import WAITS
 from anticheat.models import Case, Finding, Rollback, Ruling
-from anticheat.services.attempt_states import Logged, attempts_judge, attempts_lock, attempts_look, in_itself
+from anticheat.services.attempt_states import (
+    Logged,
+    attempts_judge,
+    attempts_lock,
+    attempts_look,
+    attempts_tell,
+    in_itself,
+)
 from anticheat.services.rollbacks import rollback_begin, rollback_undo
 from leaderboards.log import State
 from leaderboards.models import Mode
@@ -184,11 +191,18 @@ def _unjudge(ruling: Ruling, mode: Mode) -> None:
         rows[id_] = Logged(player, id_, datetime.fromisoformat(at)), State(was)
     # first: who rules on one of them now is waited for, and then seen
     states = attempts_lock(mode=mode, attempts=[one for one, _ in rows.values()])
+    told = {one: "" for one, was in rows.values() if was is not after}  # by this; and what by a later one instead
     for later in _later(ruling, list(_JUDGED), mode=mode, player=ruling.player_id):
         for row in later.before["attempts"]:
             if row[1] in rows:
-                row[3] = rows.pop(row[1])[1]
+                one, row[3] = rows.pop(row[1])
+                if one in told and _JUDGED[later.kind][1] is after:
+                    told[one] = later.reason
         later.save(update_fields=["before"])
     for state in {was for _, was in rows.values()}:
         own = [one for one, was in rows.values() if was is state and in_itself(states.get(one.id, state)) is after]
         attempts_judge(mode=mode, attempts=own, state=state)
+    if after is State.REJECTED:
+        for reason in set(told.values()):
+            some = [one for one, instead in told.items() if instead == reason]
+            attempts_tell(mode=mode, attempts=some, instead_of=ruling.reason, told=reason)

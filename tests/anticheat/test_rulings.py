@@ -51,7 +51,7 @@ def _nova() -> Player:
 
 def _rule(mode: Mode, kind: str, **fields: object) -> Ruling:
     attempts = fields.pop("attempts", ())
-    ruling = Ruling(kind=kind, game=mode.game, mode=mode, player=_nova(), reason="speed", **fields)
+    ruling = Ruling(kind=kind, game=mode.game, mode=mode, player=_nova(), **{"reason": "speed", **fields})
     return ruling_make(ruling=ruling, by=HOUSE, now=datetime.now(UTC), attempts=attempts)  # type: ignore[arg-type]
 
 
@@ -277,3 +277,39 @@ def test_a_score_that_is_named_is_judged_whatever_was_decided_before(solo: Mode)
     ):
         _rule(solo, kind, case=case, attempts=asked)
         assert _top(solo) == expected
+
+
+def _reasons(number: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reasons FROM score_attempts WHERE attempt_id = %s", [UUID(int=number)])
+        return json.loads(cursor.fetchone()[0] or "[]")  # type: ignore[no-any-return]
+
+
+def test_a_disqualification_undone_takes_its_reason_along(solo: Mode) -> None:
+    _quarantine(4, "Somebody looks at it.", "speed")
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=4)]))
+    assert _reasons(4) == ["Somebody looks at it.", "speed"], "what a check said stays"
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=1)]))
+    assert _reasons(1) == []
+
+
+def test_what_waits_for_its_replay_goes_on_waiting_after_a_disqualification_undone(solo: Mode) -> None:
+    _quarantine(4, WAITS)
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=4)]))
+    ruling = _rule(solo, Kind.RELEASE, case=make_case(solo, attempts=[]))
+    assert (_reasons(4), ruling.before["attempts"]) == ([WAITS], [])
+
+
+def test_who_is_disqualified_twice_is_told_by_what_is_in_force(solo: Mode) -> None:
+    first, same, other = (
+        _rule(solo, Kind.REJECT, attempts=[UUID(int=4)], reason=reason) for reason in ("speed", "speed", "a bot")
+    )
+    assert _reasons(4) == ["speed"]
+    _undo(same)
+    assert _reasons(4) == ["speed"]
+    _undo(first)
+    assert _reasons(4) == ["a bot"]
+    released = _rule(solo, Kind.RELEASE, attempts=[UUID(int=4)])
+    _undo(other)
+    _undo(released)
+    assert (_reasons(4), _top(solo)) == ([], ALL)
