@@ -11,7 +11,7 @@ from anticheat import selections
 from anticheat.models import Case, OwnPlayer, Ruling
 from anticheat.services.rollbacks import rollbacks_run
 from leaderboards.models import Mode
-from players.models import ApiKey, Player
+from players.models import ApiKey, Ban, Player
 from players.scopes import Scope
 from tests.anticheat.operators import make_operator, signed_in
 from tests.client import ApiClient
@@ -151,6 +151,31 @@ def test_what_cannot_be_ruled_says_why(
     told = _rule(api, key, status=400, **body)
     assert told["code"] == "invalid_request"
     assert field is None or field in told["errors"]
+
+
+@pytest.mark.parametrize(("asked", "expected"), [({}, None), ({"mode": "solo", "player_id": "p-12"}, "solo")])
+@pytest.mark.parametrize("kind", ["ban", "suspend", "shadow", "hide"])
+def test_a_ban_of_a_case_is_of_the_whole_game_unless_it_names_the_mode(  # noqa: PLR0913, PLR0917
+    api: ApiClient, solo: Mode, key: str, kind: str, asked: dict[str, Any], expected: str | None
+) -> None:
+    case = Case.objects.create(game=solo.game, mode=solo, player=Player.objects.get(player_id="p-12"))
+    ends = {"ends_at": _ago(days=-1)} if kind == "suspend" else {}
+    ruling = _rule(api, key, kind=kind, case=case.pk, **ends, **asked)
+    assert (ruling["player_id"], ruling["case"], ruling["mode"]) == ("p-12", case.pk, expected)
+    assert Ban.objects.get().mode_id == (solo.pk if expected else None)
+
+
+@pytest.mark.parametrize("kind", ["ban", "confirm", "release"])
+@pytest.mark.parametrize("odd", [{"player_id": "p-2"}, {"mode": "duel"}, {"player_id": "nobody"}, {"mode": "none"}])
+def test_a_ruling_of_a_case_is_about_its_player_and_mode_and_no_other(
+    api: ApiClient, solo: Mode, key: str, kind: str, odd: dict[str, str]
+) -> None:
+    make_mode(solo.game, "duel")
+    case = Case.objects.create(game=solo.game, mode=solo, player=Player.objects.get(player_id="p-12"))
+    told = _rule(api, key, status=400, kind=kind, case=case.pk, **odd)
+    assert (told["code"], list(told["errors"])) == ("invalid_request", list(odd))
+    assert not Ruling.objects.exists()
+    assert _rule(api, key, kind=kind, case=case.pk, player_id="p-12", mode="solo")["case"] == case.pk
 
 
 @pytest.mark.parametrize("odd", [{"since": "0001-01-01T00:00:00+14:00"}, {"until": "9999-12-31T23:59:59-14:00"}])
