@@ -13,6 +13,8 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from pytest_django import Settings
 
+from anticheat.forest import Forest
+from anticheat.management.commands import train_model
 from anticheat.models import AuditEntry
 from config.errors import Unavailable
 from leaderboards.models import Mode, Outbox, SetAside
@@ -339,6 +341,35 @@ def test_a_key_and_a_secret_handed_out_on_the_command_line_are_in_the_audit() ->
         ("secret.show", "show_secret", game.pk),
     ]
     assert game.signing_secret not in json.dumps(list(AuditEntry.objects.values()), default=str)
+
+
+def test_a_log_judged_anew_is_in_the_audit_unless_it_was_a_dry_run() -> None:
+    mode = make_mode(make_game("arena"), "solo")
+    asked = ["--mode=solo", "--since=2026-10-01", "--until=2026-10-08"]
+    call_command("rejudge", *asked, "--dry-run", stdout=io.StringIO())
+    assert _verbs() == ["mode.add"]
+    call_command("rejudge", *asked, stdout=io.StringIO())
+    entry = _last("mode.rejudge")
+    assert (entry.by, entry.command, entry.game, entry.mode) == ("command", "rejudge", mode.game_id, mode.pk)
+    assert entry.after == {
+        "since": "2026-10-01T00:00:00+00:00",
+        "until": "2026-10-08T00:00:00+00:00",
+        "findings": 0,
+        "players": 0,
+    }
+
+
+def test_a_model_that_is_trained_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    mode = make_mode(make_game("arena"), "solo")
+    forest = Forest(
+        version=3, mode=mode.pk, trained_at="", players=700, features=[], medians=[], limit=0.6, usual=1, trees=[]
+    )
+    monkeypatch.setattr(train_model, "model_train", lambda **_: forest)  # scikit-learn may not be there
+    call_command("train_model", "--mode=solo", "--since=2026-10-01", "--until=2026-10-08", stdout=io.StringIO())
+    entry = _last("model.train")
+    assert (entry.by, entry.command, entry.game, entry.mode) == ("command", "train_model", mode.game_id, mode.pk)
+    assert (entry.after["version"], entry.after["players"]) == (3, 700)
+    assert entry.after["since"] == "2026-10-01T00:00:00+00:00"
 
 
 # --- from where ----------------------------------------------------------------------------------------------------
