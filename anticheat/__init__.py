@@ -5,7 +5,8 @@ the log    judged anew: walk.py reads, trail.py and chronicle.py remember, judge
            features.py, forest.py and model_store.py are the model's, services/training.py trains it
 cases      models.py; services/findings.py gathers, services/cases.py holds, queue.py orders
 rulings    services/rulings.py, ruling_acts.py (what each does, and undoing it), attempt_states.py; rollbacks.py, with
-           selections.py for which attempts; services/erasing.py forgets the words of them
+           selections.py for which attempts; services/erasing.py forgets the words of them;
+           services/unchecked.py lets go what nobody has found anything in
 a look     dossiers.py (a player), distributions.py, pictures.py, glance.py (what is going on); before an act whatif.py,
            shown by outlooks.py (to operators) and previews.py (over the API)
 replays    replays.py, replay_addresses.py; services/replays.py takes them, services/verifying.py has them played again

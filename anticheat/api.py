@@ -9,6 +9,7 @@ from anticheat import selectors
 from anticheat.errors import KeyNotFound
 from anticheat.models import Rollback, Ruling
 from anticheat.previews import rollback_preview
+from anticheat.services.ruling_acts import BANS
 from anticheat.services.rulings import ruling_make, ruling_undo
 from anticheat.wire import (
     CaseDetail,
@@ -24,6 +25,7 @@ from anticheat.wire import (
     Selection,
     UndoRequest,
 )
+from config.errors import Forbidden, InvalidRequest
 from config.openapi import describe, in_path
 from leaderboards.models import Mode
 from leaderboards.selectors import mode_get
@@ -39,6 +41,9 @@ in_path(case=Number, ruling=Number)
 
 class ModerationView(CallerView):
     def record(self, game: str) -> GameRecord:
+        """Who may rule on what, and that nobody judges itself, is asked in the admin (anticheat/admin/access.py)."""
+        if self.caller.kind is access.Kind.OPERATOR:
+            raise Forbidden("Operators rule in the admin.")
         return access.may(self.caller, Scope.MODERATE, game)
 
 
@@ -104,7 +109,10 @@ class RollbackPreviewView(ModerationView):
 
 def _ruling(game: GameRecord, asked: RulingRequest) -> Ruling:
     case = selectors.case_get(game=game, case=asked.case) if asked.case else None
-    mode = case.mode if case else _mode(game, asked.mode)
+    if case is not None:
+        _agrees(asked, mode=case.mode.slug, player_id=case.player.player_id)
+    # a ban is of the whole game unless it names a mode, with a case or without
+    mode = case.mode if case and asked.kind not in BANS else _mode(game, asked.mode)
     player = case.player if case else _player(game, asked.player_id)
     return Ruling(
         kind=asked.kind,
@@ -117,6 +125,15 @@ def _ruling(game: GameRecord, asked: RulingRequest) -> Ruling:
         ends_at=asked.ends_at,
         rollback=_rollback(game, mode, player, asked.rollback) if asked.rollback else None,
     )
+
+
+def _agrees(asked: RulingRequest, **of_case: str | None) -> None:
+    """What is named beside a case is the case's own: who names another is not to rule on somebody else unawares."""
+    odd = [name for name, own in of_case.items() if getattr(asked, name) not in (None, own)]
+    if odd:
+        raise InvalidRequest(
+            "The case is about another player or mode.", errors={name: ["not the case's"] for name in odd}
+        )
 
 
 def _mode(game: GameRecord, slug: str | None) -> Mode | None:

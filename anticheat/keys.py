@@ -26,5 +26,10 @@ def seen(game: int, player_id: str) -> str:
     return f"rung:seen:{game}:{_hashed(player_id)}"
 
 
+def sign_in_failed(user: int, address: str) -> str:
+    """That a wrong password for an operator, from there, was recorded lately."""
+    return f"rung:sign_in_failed:{user}:{_hashed(address)}"
+
+
 def _hashed(who: str) -> str:
     return blake2b(who.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

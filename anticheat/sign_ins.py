@@ -8,8 +8,11 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
 
-from anticheat import audit
+from anticheat import audit, keys
+from config import valkey
 from config.audit import by_request
+
+_ONCE_IN = 60  # seconds: nothing in the audit is ever deleted, and who records waits for the one before
 
 
 def connect() -> None:
@@ -35,5 +38,13 @@ def _failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, 
     model = get_user_model()
     name = str(credentials.get(model.USERNAME_FIELD, "")).replace("\0", "")
     user = model.objects.filter(**{model.USERNAME_FIELD: name}).first()
-    if user is not None:
-        audit.record(verb="user.sign_in_failed", who=by_request(request), about=user)
+    who = by_request(request)
+    if user is not None and _is_news(user.pk, who.address):
+        audit.record(verb="user.sign_in_failed", who=who, about=user)
+
+
+def _is_news(user: int, address: str) -> bool:
+    try:
+        return valkey.cache_add(keys.sign_in_failed(user, address), seconds=_ONCE_IN)
+    except valkey.ValkeyUnavailable:
+        return True

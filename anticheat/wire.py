@@ -76,6 +76,8 @@ class RollbackQuestion(Incoming):
 
 
 class RulingRequest(Incoming):
+    """Of a case: its player and its mode, which need not be named. A ban that names no mode is of the whole game."""
+
     kind: RulingKinds
     reason: Reason
     player_id: PlayerId | None = None

@@ -19,7 +19,7 @@ from leaderboards.log import State
 from leaderboards.models import Mode
 
 log = structlog.get_logger(__name__)
-_UNCHECKED = gettext_noop("A check could not be made; someone will look at it.")
+UNCHECKED = gettext_noop("A check could not be made; someone will look at it.")
 
 
 class Weight(IntEnum):
@@ -66,7 +66,7 @@ def not_made(check: object) -> Verdict:
     """Of a check that raised. No risk, so no case: nothing is known against the players, and they may be thousands."""
     name = type(check).__name__
     reason = f"{name} raised an error, which the log has."
-    return Verdict(name, Weight.QUARANTINE, reason, _UNCHECKED, risk=0)
+    return Verdict(name, Weight.QUARANTINE, reason, UNCHECKED, risk=0)
 
 
 @dataclass(frozen=True, slots=True)

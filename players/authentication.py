@@ -20,11 +20,11 @@ from players.lookups import GameRecord
 from players.scopes import Scope
 from players.tokens import PlayerClaims
 
-# an operator's scopes follow from permissions; `submit` is none of them: scores come from games
+# an operator's scopes follow from permissions. `submit` is none of them: scores come from games; nor is `moderate`:
+# operators rule in the admin
 _OPERATOR_SCOPES = {
     Scope.READ: "players.view_game",
     Scope.MANAGE: "players.change_game",
-    Scope.MODERATE: "players.add_ban",
 }
 
 

@@ -15,6 +15,7 @@ from anticheat.distributions import rank_of, spread
 from anticheat.dossiers import Attempt
 from anticheat.models import Case, Finding, Ruling
 from anticheat.queue import holder
+from anticheat.services.ruling_acts import attempts_concerned
 from config.errors import Unavailable
 from leaderboards.boards.board import longest_board
 from leaderboards.log import State
@@ -54,7 +55,7 @@ def case_screen(case: Case, user: User, *, now: datetime) -> dict[str, Any]:
         "holder": held,
         "is_others": held is not None and held != user,
         "is_asleep": case.snoozed_until is not None and case.snoozed_until > now,
-        "waits": any(one.state in (State.QUARANTINED, State.REJECTED) for one in concerned.values()),
+        "waits": bool(attempts_concerned(Ruling(kind="release", case=case, mode=mode, player=player), asked=())),
         "form": act_form(case, user),
         "may_rule": user.has_perm(RULE),
     }

@@ -41,6 +41,12 @@ def attempts_judge(*, mode: Mode, attempts: Sequence[Logged], state: State, told
     return {id_: in_itself(was) for id_, was in before.items()}
 
 
+def attempts_tell(*, mode: Mode, attempts: Sequence[Logged], instead_of: str, told: str = "") -> None:
+    """What their players may know, where they were told something that holds no more. They are locked."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TELL, _columns(mode, attempts) | {"gone": instead_of, "told": told})
+
+
 def in_itself(state: State) -> State:
     """Whatever rollbacks cover it."""
     return State.ACCEPTED if state is State.TAKEN_BACK else state
@@ -64,10 +70,19 @@ def attempts_uncover(*, mode: Mode, attempts: Sequence[Logged]) -> None:
 
 def attempts_lock(*, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
     """Whoever judges them too waits; their states, by id. In one order, lest two wait for each other."""
+    return _states(_LOCK, mode, attempts)
+
+
+def attempts_look(*, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
+    """Their states, by id. Nobody waits."""
+    return _states(_LOOK, mode, attempts)
+
+
+def _states(statement: str, mode: Mode, attempts: Sequence[Logged]) -> dict[int, State]:
     if not attempts:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_LOCK, _columns(mode, attempts))
+        cursor.execute(statement, _columns(mode, attempts))
         return {id_: State(state) for id_, state in cursor.fetchall()}
 
 
@@ -90,14 +105,21 @@ a.player_id = i.player AND a.received_at = i.arrival AND a.id = i.id AND a.mode_
 AND a.received_at BETWEEN %(first)s AND %(last)s
 """
 _COVERED = "EXISTS (SELECT FROM anticheat_withdrawal w WHERE w.attempt = a.id)"
-_LOCK = f"""
-SELECT a.id, a.state FROM {_OF} JOIN score_attempts a ON {_THESE} ORDER BY a.player_id, a.id FOR UPDATE OF a
-"""  # noqa: S608 - the text is ours, as in the following
+_LOOK = f"SELECT a.id, a.state FROM {_OF} JOIN score_attempts a ON {_THESE}"  # noqa: S608 - ours, as the following
+_LOCK = f"{_LOOK} ORDER BY a.player_id, a.id FOR UPDATE OF a"
 _JUDGE = f"""
 UPDATE score_attempts a SET
     state = CASE WHEN %(state)s = %(accepted)s AND {_COVERED} THEN %(taken_back)s ELSE %(state)s END,
     reasons = CASE WHEN %(told)s = '' THEN a.reasons ELSE coalesce(a.reasons, '[]') || to_jsonb(%(told)s::text) END
 FROM {_OF} WHERE {_THESE}
+"""  # noqa: S608
+# the last that says so: others may have said the same
+_TELL = f"""
+UPDATE score_attempts a SET reasons = nullif(
+    a.reasons - (SELECT max(n)::int - 1 FROM jsonb_array_elements_text(a.reasons) WITH ORDINALITY AS r (reason, n)
+                 WHERE reason = %(gone)s)
+    || CASE WHEN %(told)s = '' THEN '[]' ELSE jsonb_build_array(%(told)s::text) END, '[]')
+FROM {_OF} WHERE {_THESE} AND a.reasons ? %(gone)s::text
 """  # noqa: S608
 _COVER = f"""
 UPDATE score_attempts a SET state = %(taken_back)s FROM {_OF} WHERE {_THESE} AND a.state = %(accepted)s

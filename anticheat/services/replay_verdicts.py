@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from anticheat.checks.replay import NAME, WAITS, wanted
@@ -91,11 +90,9 @@ def _is_reached(outcome: Outcome, attempt: Attempt) -> bool:
 
 
 def _release(replay: Replay, attempt: Attempt) -> bool:
-    """Where it waited for its replay and for nothing else. What was ruled and undone holds nothing."""
-    undone = set(_rulings(replay, Ruling.State.UNDONE).values_list("reason", flat=True))
-    told = [one for one in attempt.reasons if one not in undone]
+    """Where it waited for its replay and for nothing else."""
     held = Finding.objects.filter(attempt=replay.attempt).exclude(verdict=Finding.Verdict.FLAG).exclude(check_name=NAME)
-    if attempt.state is not State.QUARANTINED or told != [WAITS] or held.exists():
+    if attempt.state is not State.QUARANTINED or attempt.reasons != [WAITS] or held.exists():
         return False
     _judge(replay, State.ACCEPTED, _VERIFIED)
     return True
@@ -115,12 +112,9 @@ def _as_it_is(attempt: Attempt) -> Weight:
 
 
 def _is_ruled(replay: Replay) -> bool:
-    done = _rulings(replay, Ruling.State.DONE).values_list("before", flat=True)
-    return any(id_ == replay.attempt for before in done for _, id_, *_ in before.get("attempts", ()))
-
-
-def _rulings(replay: Replay, state: Ruling.State) -> QuerySet[Ruling]:
-    return Ruling.objects.filter(mode=replay.mode_id, player=replay.player_id, state=state).order_by()
+    done = Ruling.objects.filter(mode=replay.mode_id, player=replay.player_id, state=Ruling.State.DONE)
+    befores = done.order_by().values_list("before", flat=True)
+    return any(id_ == replay.attempt for before in befores for _, id_, *_ in before.get("attempts", ()))
 
 
 def _judge(replay: Replay, state: State, told: str) -> None:

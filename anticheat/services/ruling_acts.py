@@ -1,15 +1,22 @@
 """What each kind of ruling does, and how that is undone. Parts of the transaction in which it is ruled."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Q
 
 from anticheat.checks.replay import WAITS
 from anticheat.models import Case, Finding, Rollback, Ruling
-from anticheat.services.attempt_states import Logged, attempts_judge, attempts_lock, in_itself
+from anticheat.services.attempt_states import (
+    Logged,
+    attempts_judge,
+    attempts_lock,
+    attempts_look,
+    attempts_tell,
+    in_itself,
+)
 from anticheat.services.rollbacks import rollback_begin, rollback_undo
 from leaderboards.log import State
 from leaderboards.models import Mode
@@ -110,20 +117,18 @@ def _lift(ruling: Ruling, ban: Ban, now: datetime) -> None:
 
 
 def attempts_concerned(ruling: Ruling, *, asked: Collection[UUID]) -> list[int]:
-    """The ids of those that it would judge. Nothing is changed; they are locked until the transaction ends."""
+    """The ids of those that it would judge. Nothing is changed, and nobody waits: pages ask it, too."""
     if ruling.kind not in _JUDGED or ruling.mode is None:
         return []
-    concerned, found = _JUDGED[ruling.kind][0], _asked(ruling, ruling.mode, asked) if asked else _of_case(ruling)
-    with transaction.atomic():
-        states = attempts_lock(mode=ruling.mode, attempts=found)
+    concerned = _JUDGED[ruling.kind][0]
+    found, states = _about(ruling, ruling.mode, asked, attempts_look)
     return [one.id for one in found if states.get(one.id) in concerned]
 
 
 def _judge(ruling: Ruling, mode: Mode, asked: Collection[UUID]) -> list[list[object]]:
     """What undoing needs to know: player, id, when it arrived, what it was. Also of those that were so already."""
     after = _JUDGED[ruling.kind][1]
-    found = _asked(ruling, mode, asked) if asked else _of_case(ruling)
-    states = attempts_lock(mode=mode, attempts=found)
+    found, states = _about(ruling, mode, asked, attempts_lock)
     told = ruling.reason if after is State.REJECTED else ""
     attempts_judge(mode=mode, attempts=found, state=after, told=told)
     return [
@@ -131,6 +136,26 @@ def _judge(ruling: Ruling, mode: Mode, asked: Collection[UUID]) -> list[list[obj
         for one in found
         if one.id in states
     ]
+
+
+def _about(
+    ruling: Ruling, mode: Mode, asked: Collection[UUID], look: Callable[..., dict[int, State]]
+) -> tuple[list[Logged], dict[int, State]]:
+    """Those that are asked for, or all of its case that nobody has decided otherwise; and what they are."""
+    found = _asked(ruling, mode, asked) if asked else _of_case(ruling)
+    states = look(mode=mode, attempts=found)
+    # after the lock: who rules on one of them now is waited for, and then seen
+    decided = set() if asked else _decided_otherwise(ruling, mode)
+    return [one for one in found if one.id not in decided], states
+
+
+def _decided_otherwise(ruling: Ruling, mode: Mode) -> set[int]:
+    """A case opens again for what is new: what a person decided about others before is not turned round with it."""
+    after = _JUDGED[ruling.kind][1]
+    others = [kind for kind, (_, state) in _JUDGED.items() if state is not after]
+    made = Ruling.objects.filter(player=ruling.player_id, mode=mode, kind__in=others, state=Ruling.State.DONE)
+    befores = made.order_by().values_list("before", flat=True)
+    return {row[1] for before in befores for row in before["attempts"]}
 
 
 def _asked(ruling: Ruling, mode: Mode, asked: Collection[UUID]) -> list[Logged]:
@@ -166,11 +191,18 @@ def _unjudge(ruling: Ruling, mode: Mode) -> None:
         rows[id_] = Logged(player, id_, datetime.fromisoformat(at)), State(was)
     # first: who rules on one of them now is waited for, and then seen
     states = attempts_lock(mode=mode, attempts=[one for one, _ in rows.values()])
+    told = {one: "" for one, was in rows.values() if was is not after}  # by this; and what by a later one instead
     for later in _later(ruling, list(_JUDGED), mode=mode, player=ruling.player_id):
         for row in later.before["attempts"]:
             if row[1] in rows:
-                row[3] = rows.pop(row[1])[1]
+                one, row[3] = rows.pop(row[1])
+                if one in told and _JUDGED[later.kind][1] is after:
+                    told[one] = later.reason
         later.save(update_fields=["before"])
     for state in {was for _, was in rows.values()}:
         own = [one for one, was in rows.values() if was is state and in_itself(states.get(one.id, state)) is after]
         attempts_judge(mode=mode, attempts=own, state=state)
+    if after is State.REJECTED:
+        for reason in set(told.values()):
+            some = [one for one, instead in told.items() if instead == reason]
+            attempts_tell(mode=mode, attempts=some, instead_of=ruling.reason, told=reason)

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from anticheat.models import Case, Rollback, Ruling
 from anticheat.replays import Replay
 from anticheat.services.rollbacks import rollbacks_run
+from leaderboards.log import State
 from leaderboards.models import Mode
 from players.models import Ban, Player
 from tests.anticheat.operators import make_operator, signed_in
@@ -159,12 +160,24 @@ def test_each_act_reaches_the_boards_and_undone_is_as_if_it_had_not_been(  # noq
 
 
 def test_what_waits_is_released(client: Client, case: Case, crowd: Mode) -> None:
-    client.post(ACT, _form(case, "reject", attempt=UUID(int=14)))
-    assert _top(crowd)[0] == ("p12", 120)
-    assert "Release" in _page(client, case)
+    assert 'value="clear"' in _page(client, case), "nothing waits"
+    submit(crowd, "nova", 950, datetime.now(UTC), 15)  # of which no finding was kept
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE score_attempts SET state = %s WHERE attempt_id = %s", [State.QUARANTINED, UUID(int=15)])
+    assert 'value="release"' in _page(client, case)
     client.post(ACT, _form(case, "release"))
     case.refresh_from_db()
-    assert (case.state, _top(crowd)[0]) == ("cleared", ("nova", 900))
+    assert (case.state, _top(crowd)[0]) == ("cleared", ("nova", 950))
+    assert State.QUARANTINED in [row[3] for row in Ruling.objects.get().before["attempts"]]
+
+
+def test_one_keystroke_brings_nothing_back_that_a_person_disqualified(client: Client, case: Case, crowd: Mode) -> None:
+    client.post(ACT, _form(case, "confirm"))
+    submit(crowd, "nova", 100, datetime.now(UTC), 15)
+    add_finding(case, 15)
+    assert 'value="clear"' in _page(client, case), "there is nothing to release"
+    client.post(ACT, _form(case, "release"))
+    assert _top(crowd)[0] == ("p12", 120)
 
 
 def test_a_ruling_opens_the_next_case(client: Client, case: Case, crowd: Mode) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client
@@ -13,7 +14,11 @@ from django.utils import timezone
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from pytest_django import Settings
 
+from anticheat import sign_ins
+from anticheat.forest import Forest
+from anticheat.management.commands import train_model
 from anticheat.models import AuditEntry
+from config import valkey
 from config.errors import Unavailable
 from leaderboards.models import Mode, Outbox, SetAside
 from leaderboards.outbox import VERSION, Players, encode
@@ -210,6 +215,27 @@ def test_who_signs_in_or_fails_to_is_in_the_audit(client: Client) -> None:
     assert told[0][3] == "192.0.2.7"
 
 
+def test_wrong_passwords_are_in_the_audit_once_a_minute_from_each_address(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_ins, "_ONCE_IN", 3600)  # however slow this test is
+    for name in ("operator", "other"):
+        User.objects.create_superuser(name, password="correct horse battery")
+
+    def fails(name: str, address: str) -> int:
+        for _ in range(3):
+            client.post("/admin/login/", {"username": name, "password": "wrong"}, REMOTE_ADDR=address)
+        return AuditEntry.objects.filter(verb="user.sign_in_failed").count()
+
+    assert fails("operator", "192.0.2.7") == 1
+    assert fails("operator", "192.0.2.8") == 2
+    assert fails("other", "192.0.2.8") == 3
+    valkey.client(django_settings.CACHE_URL).flushdb()  # as after that time
+    assert fails("operator", "192.0.2.7") == 4
+    settings.CACHE_URL = "redis://127.0.0.1:9/0"
+    assert fails("operator", "192.0.2.7") == 7, "rather too many than none"
+
+
 def test_a_batch_that_is_tried_again_is_in_the_audit(operator: Client) -> None:
     mode = make_mode(make_game("arena"))
     payload = encode(Players(VERSION, [make_player(mode.game).pk]))
@@ -339,6 +365,35 @@ def test_a_key_and_a_secret_handed_out_on_the_command_line_are_in_the_audit() ->
         ("secret.show", "show_secret", game.pk),
     ]
     assert game.signing_secret not in json.dumps(list(AuditEntry.objects.values()), default=str)
+
+
+def test_a_log_judged_anew_is_in_the_audit_unless_it_was_a_dry_run() -> None:
+    mode = make_mode(make_game("arena"), "solo")
+    asked = ["--mode=solo", "--since=2026-10-01", "--until=2026-10-08"]
+    call_command("rejudge", *asked, "--dry-run", stdout=io.StringIO())
+    assert _verbs() == ["mode.add"]
+    call_command("rejudge", *asked, stdout=io.StringIO())
+    entry = _last("mode.rejudge")
+    assert (entry.by, entry.command, entry.game, entry.mode) == ("command", "rejudge", mode.game_id, mode.pk)
+    assert entry.after == {
+        "since": "2026-10-01T00:00:00+00:00",
+        "until": "2026-10-08T00:00:00+00:00",
+        "findings": 0,
+        "players": 0,
+    }
+
+
+def test_a_model_that_is_trained_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    mode = make_mode(make_game("arena"), "solo")
+    forest = Forest(
+        version=3, mode=mode.pk, trained_at="", players=700, features=[], medians=[], limit=0.6, usual=1, trees=[]
+    )
+    monkeypatch.setattr(train_model, "model_train", lambda **_: forest)  # scikit-learn may not be there
+    call_command("train_model", "--mode=solo", "--since=2026-10-01", "--until=2026-10-08", stdout=io.StringIO())
+    entry = _last("model.train")
+    assert (entry.by, entry.command, entry.game, entry.mode) == ("command", "train_model", mode.game_id, mode.pk)
+    assert (entry.after["version"], entry.after["players"]) == (3, 700)
+    assert entry.after["since"] == "2026-10-01T00:00:00+00:00"
 
 
 # --- from where ----------------------------------------------------------------------------------------------------

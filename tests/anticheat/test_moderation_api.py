@@ -5,13 +5,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import Permission
 
 from anticheat import selections
-from anticheat.models import Case
+from anticheat.models import Case, OwnPlayer, Ruling
 from anticheat.services.rollbacks import rollbacks_run
 from leaderboards.models import Mode
-from players.models import ApiKey, Player
+from players.models import ApiKey, Ban, Player
 from players.scopes import Scope
+from tests.anticheat.operators import make_operator, signed_in
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode
 from tests.leaderboards.spine import drain
@@ -151,6 +153,31 @@ def test_what_cannot_be_ruled_says_why(
     assert field is None or field in told["errors"]
 
 
+@pytest.mark.parametrize(("asked", "expected"), [({}, None), ({"mode": "solo", "player_id": "p-12"}, "solo")])
+@pytest.mark.parametrize("kind", ["ban", "suspend", "shadow", "hide"])
+def test_a_ban_of_a_case_is_of_the_whole_game_unless_it_names_the_mode(  # noqa: PLR0913, PLR0917
+    api: ApiClient, solo: Mode, key: str, kind: str, asked: dict[str, Any], expected: str | None
+) -> None:
+    case = Case.objects.create(game=solo.game, mode=solo, player=Player.objects.get(player_id="p-12"))
+    ends = {"ends_at": _ago(days=-1)} if kind == "suspend" else {}
+    ruling = _rule(api, key, kind=kind, case=case.pk, **ends, **asked)
+    assert (ruling["player_id"], ruling["case"], ruling["mode"]) == ("p-12", case.pk, expected)
+    assert Ban.objects.get().mode_id == (solo.pk if expected else None)
+
+
+@pytest.mark.parametrize("kind", ["ban", "confirm", "release"])
+@pytest.mark.parametrize("odd", [{"player_id": "p-2"}, {"mode": "duel"}, {"player_id": "nobody"}, {"mode": "none"}])
+def test_a_ruling_of_a_case_is_about_its_player_and_mode_and_no_other(
+    api: ApiClient, solo: Mode, key: str, kind: str, odd: dict[str, str]
+) -> None:
+    make_mode(solo.game, "duel")
+    case = Case.objects.create(game=solo.game, mode=solo, player=Player.objects.get(player_id="p-12"))
+    told = _rule(api, key, status=400, kind=kind, case=case.pk, **odd)
+    assert (told["code"], list(told["errors"])) == ("invalid_request", list(odd))
+    assert not Ruling.objects.exists()
+    assert _rule(api, key, kind=kind, case=case.pk, player_id="p-12", mode="solo")["case"] == case.pk
+
+
 @pytest.mark.parametrize("odd", [{"since": "0001-01-01T00:00:00+14:00"}, {"until": "9999-12-31T23:59:59-14:00"}])
 def test_a_preview_between_moments_that_nobody_can_keep_is_refused(
     api: ApiClient, solo: Mode, key: str, odd: dict[str, str]
@@ -184,6 +211,36 @@ def test_another_games_server_and_other_scopes_see_and_do_nothing(api: ApiClient
         if path != "rulings":
             answer = api(method, f"/v1/games/third/{path}", credential=elsewhere, json=body)
             assert answer.status_code == 404, path
+
+
+@pytest.mark.parametrize("role", ["superuser", "manager", "bans alone"])
+def test_operators_rule_in_the_admin_where_nobody_judges_itself(
+    api: ApiClient, solo: Mode, key: str, role: str
+) -> None:
+    user = make_operator("superuser" if role == "superuser" else "manager")
+    if role == "bans alone":
+        user.groups.clear()
+        user.user_permissions.add(Permission.objects.get(codename="add_ban"))
+    own = Player.objects.get(player_id="p-12")
+    OwnPlayer.objects.create(user=user, player=own)
+    case = Case.objects.create(game=solo.game, mode=solo, player=own)
+    ruling = _rule(api, key, kind="ban", player_id="p-12")
+    browser = signed_in(user)
+    calls: list[tuple[str, dict[str, Any] | None]] = [
+        ("cases", None),
+        (f"cases/{case.pk}", None),
+        ("rulings", None),
+        (f"rulings/{ruling['ruling']}", None),
+        ("rulings", {"kind": "release", "case": case.pk, "reason": "x"}),
+        ("rulings", {"kind": "rollback", "mode": "solo", "rollback": {"since": _ago(days=1)}, "reason": "x"}),
+        (f"rulings/{ruling['ruling']}/undo", {"why": "x"}),
+        ("rollbacks/preview", {"mode": "solo", "rollback": {"since": _ago(days=1)}}),
+    ]
+    for path, body in calls:
+        there = f"{ARENA}/{path}"
+        answer = browser.get(there) if body is None else browser.post(there, body, content_type="application/json")
+        assert (answer.status_code, answer.json().get("detail")) == (403, "Operators rule in the admin."), path
+    assert [one.state for one in Ruling.objects.all()] == [Ruling.State.DONE]
 
 
 def test_what_is_too_much_to_look_at_is_refused_and_can_be_done_all_the_same(

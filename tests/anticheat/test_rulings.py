@@ -18,6 +18,7 @@ from leaderboards import log, ranking
 from leaderboards.boards.board import board_named
 from leaderboards.models import Mode
 from players.models import Player
+from tests.anticheat.suspects import add_finding, make_case
 from tests.factories import make_game, make_mode
 from tests.leaderboards.spine import drain
 from tests.leaderboards.test_spine import submit
@@ -50,7 +51,7 @@ def _nova() -> Player:
 
 def _rule(mode: Mode, kind: str, **fields: object) -> Ruling:
     attempts = fields.pop("attempts", ())
-    ruling = Ruling(kind=kind, game=mode.game, mode=mode, player=_nova(), reason="speed", **fields)
+    ruling = Ruling(kind=kind, game=mode.game, mode=mode, player=_nova(), **{"reason": "speed", **fields})
     return ruling_make(ruling=ruling, by=HOUSE, now=datetime.now(UTC), attempts=attempts)  # type: ignore[arg-type]
 
 
@@ -242,3 +243,73 @@ def test_a_case_released_frees_all_that_is_quarantined_in_its_mode_and_not_what_
     _rule(solo, Kind.CONFIRM, case=case)
     _rule(solo, Kind.RELEASE, attempts=[UUID(int=6)])
     assert _top(solo)[0] == ("nova", 70), "what only waits for its replay was not confirmed either"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "left"), [(Kind.CONFIRM, Kind.RELEASE, BEFORE[2]), (Kind.RELEASE, Kind.CONFIRM, ALL[0])]
+)
+def test_a_case_that_opens_again_leaves_alone_what_was_decided_otherwise_before(
+    solo: Mode, first: str, then: str, left: tuple[str, int]
+) -> None:
+    case = make_case(solo, attempts=[4])
+    _quarantine(4, "Somebody looks at it.")
+    before = _rule(solo, first, case=case)
+    assert left in _top(solo)
+    submit(solo, "nova", 5, datetime.now(UTC), 5)
+    add_finding(case, 5)
+    ruling = _rule(solo, then, case=case)
+    assert [row[1] for row in ruling.before["attempts"]] == [Finding.objects.get(attempt_id=UUID(int=5)).attempt]
+    assert left in _top(solo)
+    _undo(before)
+    _quarantine(4, "Somebody looks at it.")
+    _rule(solo, then, case=case)
+    assert left not in _top(solo), "what is undone decides nothing"
+
+
+def test_a_score_that_is_named_is_judged_whatever_was_decided_before(solo: Mode) -> None:
+    case = make_case(solo, attempts=[4])
+    for kind, asked, expected in (
+        (Kind.CONFIRM, [], BEFORE),
+        (Kind.RELEASE, [], BEFORE),
+        (Kind.RELEASE, [UUID(int=4)], ALL),
+        (Kind.REJECT, [], ALL),
+        (Kind.REJECT, [UUID(int=4)], BEFORE),
+    ):
+        _rule(solo, kind, case=case, attempts=asked)
+        assert _top(solo) == expected
+
+
+def _reasons(number: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reasons FROM score_attempts WHERE attempt_id = %s", [UUID(int=number)])
+        return json.loads(cursor.fetchone()[0] or "[]")  # type: ignore[no-any-return]
+
+
+def test_a_disqualification_undone_takes_its_reason_along(solo: Mode) -> None:
+    _quarantine(4, "Somebody looks at it.", "speed")
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=4)]))
+    assert _reasons(4) == ["Somebody looks at it.", "speed"], "what a check said stays"
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=1)]))
+    assert _reasons(1) == []
+
+
+def test_what_waits_for_its_replay_goes_on_waiting_after_a_disqualification_undone(solo: Mode) -> None:
+    _quarantine(4, WAITS)
+    _undo(_rule(solo, Kind.REJECT, attempts=[UUID(int=4)]))
+    ruling = _rule(solo, Kind.RELEASE, case=make_case(solo, attempts=[]))
+    assert (_reasons(4), ruling.before["attempts"]) == ([WAITS], [])
+
+
+def test_who_is_disqualified_twice_is_told_by_what_is_in_force(solo: Mode) -> None:
+    first, same, other = (
+        _rule(solo, Kind.REJECT, attempts=[UUID(int=4)], reason=reason) for reason in ("speed", "speed", "a bot")
+    )
+    assert _reasons(4) == ["speed"]
+    _undo(same)
+    assert _reasons(4) == ["speed"]
+    _undo(first)
+    assert _reasons(4) == ["a bot"]
+    released = _rule(solo, Kind.RELEASE, attempts=[UUID(int=4)])
+    _undo(other)
+    _undo(released)
+    assert (_reasons(4), _top(solo)) == ([], ALL)

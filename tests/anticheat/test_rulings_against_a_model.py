@@ -143,7 +143,9 @@ class Trust(RuleBasedStateMachine):
         case = Case.objects.get(mode=self.mode, player_id=player)
         of_case = {key for key, one in self.told.items() if one.found and one.attempt.player == player}
         assert set(Finding.objects.filter(case=case).values_list("attempt_id", flat=True)) == of_case
-        self._judge(kind, of_case, player=player, case=case)
+        otherwise = "rejected" if kind == Kind.RELEASE else "accepted"
+        open_yet = {key for key in of_case if otherwise not in self.told[key].ruled.values()}
+        self._judge(kind, open_yet, player=player, case=case)
 
     @rule(kind=st.sampled_from(OFF), who=WHO, hours=st.sampled_from([None, 1, 3]), everywhere=st.booleans())
     def ban(self, kind: str, who: int, hours: int | None, everywhere: bool) -> None:

@@ -1,15 +1,19 @@
 """settings.SCORE_CHECKS: the strictest verdict wins, and a check that is broken lets none through."""
 
+import io
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.utils import timezone
 from pytest_django import Settings
 
-from anticheat.models import Case, Finding
+from anticheat.models import AuditEntry, Case, Finding
+from anticheat.services import unchecked
 from config.errors import RateLimited
 from leaderboards import admission
 from leaderboards.admission import Door
@@ -105,6 +109,45 @@ def test_a_check_that_breaks_lets_nothing_through_and_loses_nothing(
     assert (answer.status_code, answer.json()["fraud_check"]) == (202, "quarantined")
     assert _attempt(api, solo, answer.json()["attempt_id"])["state"] == "quarantined"
     assert not Case.objects.exists(), "nothing is known against the player"
+
+
+class Silent:
+    def judge(self, batch: Sequence[Candidate], door: Door) -> Mapping[int, admission.Finding]:
+        odd = Verdict("silent", Weight.QUARANTINE, "3 is odd, and nobody is told")
+        return {index: odd for index, one in enumerate(batch) if one.score == 3}
+
+
+def _release_unchecked(*options: str, since: datetime) -> str:
+    out = io.StringIO()
+    call_command("release_unchecked", "--mode=solo", f"--since={since.isoformat()}", *options, stdout=out)
+    return out.getvalue()
+
+
+def test_what_only_a_broken_check_holds_is_found_and_let_go(
+    api: ApiClient, solo: Mode, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begins = timezone.now()
+    settings.SCORE_CHECKS = [f"{__name__}.{name}" for name in ("Broken", "Judge", "Silent", "Broken")]
+    for score in (1, 2, 3, 5, 8, 9):  # 3 and 8 are held by others too, 9 is rejected, 5 is only flagged
+        _send(api, solo, score=score, player_id=f"p-{score}")
+    settings.SCORE_CHECKS = []
+    now = timezone.now()
+    assert _release_unchecked(since=now) == "0 attempts count now.\n"
+    assert _release_unchecked("--dry-run", since=begins) == "3 attempts would count. Nothing was written.\n"
+    drain(solo)
+    assert api.get(f"{SOLO}/leaderboards/alltime").json()["entries"] == []
+    monkeypatch.setattr(unchecked, "AT_ONCE", 2)
+    assert _release_unchecked(since=begins) == "3 attempts count now.\n"
+    drain(solo)
+    listed = api.get(f"{SOLO}/leaderboards/alltime").json()["entries"]
+    assert [entry["player_id"] for entry in listed] == ["p-5", "p-2", "p-1"]
+    entries = AuditEntry.objects.filter(verb="mode.release_unchecked").order_by("seq")
+    assert [(one.command, one.mode, one.after["attempts"]) for one in entries] == [
+        ("release_unchecked", solo.pk, 2),
+        ("release_unchecked", solo.pk, 1),
+    ]
+    with pytest.raises(CommandError, match="--until"):
+        _release_unchecked(f"--until={begins.isoformat()}", since=now)
 
 
 def test_a_flag_is_found_in_a_case_and_nowhere_else(api: ApiClient, solo: Mode) -> None:

@@ -78,12 +78,12 @@ def test_a_game_that_is_not_there_is_the_same_to_everyone(slug: str) -> None:
         assert refused.value.code == "game_not_found"
 
 
-def test_staff_may_what_their_permissions_allow_and_never_submit() -> None:
+def test_staff_may_what_their_permissions_allow_and_never_submit_or_moderate() -> None:
     staff = User.objects.create(username="s", is_staff=True)
     assert caller_from_user(staff).scopes == frozenset()
     staff.user_permissions.add(Permission.objects.get(codename="view_game"))
     assert caller_from_user(User.objects.get(pk=staff.pk)).scopes == {Scope.READ}
     chief = User.objects.create(username="c", is_staff=True, is_superuser=True)
-    assert caller_from_user(chief).scopes == {Scope.READ, Scope.MANAGE, Scope.MODERATE}
+    assert caller_from_user(chief).scopes == {Scope.READ, Scope.MANAGE}
     for nobody in (None, AnonymousUser(), User(username="u"), User(username="x", is_staff=True, is_active=False)):
         assert caller_from_user(nobody) is NOBODY

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from anticheat.commands import mode_named, moment
 from anticheat.services.rejudging import Rejudged, mode_rejudge
+from config import audit
 
 
 class Command(BaseCommand):
@@ -22,13 +23,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         mode = mode_named(options["mode"], options["game"])
-        until = options["until"] or timezone.now()
-        if until <= options["since"]:
+        since, until, dry_run = options["since"], options["until"] or timezone.now(), options["dry_run"]
+        if until <= since:
             raise CommandError("--until is not after --since.")
-        found = mode_rejudge(
-            mode=mode, since=options["since"], until=until, dry_run=options["dry_run"], progress=self._show
-        )
-        self._tell(found, dry_run=options["dry_run"])
+        found = mode_rejudge(mode=mode, since=since, until=until, dry_run=dry_run, progress=self._show)
+        if not dry_run:
+            after = {"since": since, "until": until, "findings": found.findings, "players": found.players}
+            audit.record(verb="mode.rejudge", who=audit.by_command("rejudge"), about=mode, after=after)
+        self._tell(found, dry_run=dry_run)
 
     def _show(self, day: date, attempts: int, findings: int) -> None:
         if self.stderr.isatty():

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from anticheat.commands import mode_named, moment
 from anticheat.services.training import model_train
+from config import audit
 from config.errors import DomainError
 
 DAYS = 30
@@ -26,10 +27,13 @@ class Command(BaseCommand):
         now = timezone.now()
         until = options["until"] or now
         since = options["since"] or until - timedelta(days=DAYS)
+        mode = mode_named(options["mode"], options["game"])
         try:
-            forest = model_train(mode=mode_named(options["mode"], options["game"]), since=since, until=until, now=now)
+            forest = model_train(mode=mode, since=since, until=until, now=now)
         except DomainError as error:
             raise CommandError(error.detail) from None
+        after = {"version": forest.version, "players": forest.players, "since": since, "until": until}
+        audit.record(verb="model.train", who=audit.by_command("train_model"), about=mode, after=after)
         self.stdout.write(
             f"Version {forest.version}, trained on {forest.players:,} players by {len(forest.features)} features."
         )
