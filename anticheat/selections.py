@@ -92,7 +92,8 @@ def covered(one: Rollback, *, most: int, players: Collection[int] | None = None)
 
 
 def cover(one: Rollback, day: date) -> None:
-    """Notes all of that day's as covered, whatever they are now."""
+    """Notes all of that day's as covered, whatever they are now; also those that are just being committed."""
+    partitions.settle(day)
     where, values = _where(one)
     begins, ends = partitions.span_of(day)
     with connection.cursor() as cursor:

@@ -77,13 +77,13 @@ def rollback_step(*, pk: int, now: datetime) -> bool:
 def _forth(one: Rollback) -> bool:
     """The next of its attempts, in the order of days and ids."""
     one.state = Rollback.State.RUNNING
-    if one.cursor_day is None:
-        one.total = selections.extent(one).attempts  # which may take a while: whoever asked for it does not wait
     day = _day(one)
     if day is None:
         return False
     if one.cursor_id == 0:
-        selections.cover(one, day)
+        selections.cover(one, day)  # first: it waits for writers, who must not wait for anything of ours
+    if one.cursor_day is None:
+        one.total = selections.extent(one).attempts  # which may take a while: whoever asked for it does not wait
     rows = list(_of_day(one, day).filter(attempt__gt=one.cursor_id).order_by("attempt")[:_STEP])
     for mode, attempts in _by_mode(rows):
         attempts_lock(mode=mode, attempts=attempts)
