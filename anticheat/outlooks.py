@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from anticheat import selections
 from anticheat.models import Rollback
+from anticheat.selections import TooMuch
 from anticheat.whatif import Compared, tops_after
 from config.errors import Unavailable
 from leaderboards import partitions, ranking, standings
@@ -104,10 +105,11 @@ def outlook_of_rollback(one: Rollback, *, now: datetime) -> Outlook:
 def _compared(mode: Mode, without: set[int], leaving: dict[int, set[int]], now: datetime) -> list[Compared]:
     """`leaving`: of whom which attempts count no more."""
     gone = set().union(*leaving.values()) if leaving else set()
-    instead = standings.counted(mode, leaving, without=gone) if leaving else {}
     try:
+        with selections.patience():
+            instead = standings.counted(mode, leaving, without=gone) if leaving else {}
         return tops_after(mode=mode, without=without, players=leaving, instead=instead, now=now)
-    except Unavailable:  # the boards are being made again; what is decided does not depend on it
+    except (Unavailable, TooMuch):  # as while boards are made again; what is decided does not depend on it
         return []
 
 

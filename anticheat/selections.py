@@ -22,6 +22,10 @@ _LONGEST_VALUE = 200
 _PATIENCE_MS = 15_000
 
 
+class TooMuch(InvalidRequest):
+    """To be looked at while somebody waits. It can be done all the same."""
+
+
 class Extent(NamedTuple):
     """How much a rollback is about. `log_since`: the log goes back to this day, and no further."""
 
@@ -60,7 +64,7 @@ def patience() -> Iterator[None]:
     except OperationalError as error:
         if not isinstance(error.__cause__, QueryCanceled):
             raise
-        raise InvalidRequest("That is too much to look at beforehand: name a player, or a shorter time.") from None
+        raise TooMuch("That is too much to look at beforehand: name a player, or a shorter time.") from None
 
 
 def extent(one: Rollback) -> Extent:

@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from anticheat.checks.replay import WAITS
 from anticheat.errors import RulingRefused
 from anticheat.models import AuditEntry, Case, Finding, Rollback, Ruling
+from anticheat.services import rollbacks
 from anticheat.services.rollbacks import rollbacks_run
 from anticheat.services.rulings import ruling_approve, ruling_make, ruling_undo
 from config.audit import HOUSE, Who
@@ -152,6 +153,23 @@ def test_a_rollback_takes_back_what_is_being_committed_while_it_runs(solo: Mode)
         writer.join()
     assert Rollback.objects.get().done == 3
     assert _top(solo) == WITHOUT
+
+
+def test_a_rollback_goes_no_further_than_the_boards_can_follow(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollbacks, "_STEP", 1)
+    monkeypatch.setattr(rollbacks, "_AHEAD", 1)
+    _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo))
+    rollbacks_run(now=datetime.now(UTC))
+    one = Rollback.objects.get()
+    assert (one.state, one.done) == (Rollback.State.RUNNING, 2)
+    assert rollbacks_run(now=datetime.now(UTC)) == 0
+    drain(solo)
+    rollbacks_run(now=datetime.now(UTC))
+    drain(solo)
+    rollbacks_run(now=datetime.now(UTC))
+    one.refresh_from_db()
+    assert (one.state, one.done) == (Rollback.State.DONE, 4)
+    assert _top(solo) == []
 
 
 def test_a_rollback_that_fails_holds_up_no_other(solo: Mode, caplog: pytest.LogCaptureFixture) -> None:
