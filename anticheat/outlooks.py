@@ -50,7 +50,7 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`attempts` and `players`: that it is about; `boards`: on which one player stands now."""
+    """`attempts` and `players`: that it is about, None where they are too many; `boards`: where one stands now."""
 
     attempts: int | None = None
     counting: int | None = None
@@ -86,14 +86,20 @@ def outlook_of_attempts(player: Player, mode: Mode, ids: Collection[int], *, now
 
 def outlook_of_rollback(one: Rollback, *, now: datetime) -> Outlook:
     """Looks at those who stand among the first hundred of a board: nobody else leaves its first ten."""
-    with selections.patience():
-        extent = selections.extent(one)
+    try:
+        with selections.patience():
+            extent = selections.extent(one)
+    except TooMuch:
+        return Outlook()
     modes = [one.mode] if one.mode else list(Mode.objects.filter(game=one.game_id).order_by("slug")[:MOST_MODES])
     tops, concerned = list[Compared](), set[int]()
     for mode in modes:
         seen = {one.player_id} if one.player_id else _seen(mode, now)
-        with selections.patience():
-            found = selections.covered(one, most=_MOST, players=seen)
+        try:
+            with selections.patience():
+                found = selections.covered(one, most=_MOST, players=seen)
+        except TooMuch:
+            continue
         leaving = {player: ids for (of, player), ids in found.items() if of == mode.pk}
         concerned |= leaving.keys()
         if leaving:
