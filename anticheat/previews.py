@@ -35,8 +35,8 @@ def rollback_preview(*, rollback: Rollback, now: datetime) -> Preview:
         without = {id_ for player in chosen for id_ in own[player]}
         with selections.patience():
             instead = standings.counted(mode, chosen, without=without)
-        tops += tops_after(mode=mode, players=chosen, instead=instead, now=now)
-    return Preview(extent, tops, whole)
+        tops += tops_after(mode=mode, without=chosen, instead=instead, now=now)
+    return Preview(extent, tops, whole and all(top.whole for top in tops))
 
 
 def _foremost(mode: Mode, own: Mapping[int, set[int]], now: datetime) -> set[int]:

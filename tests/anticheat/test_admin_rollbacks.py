@@ -15,7 +15,7 @@ from leaderboards import standings
 from leaderboards.models import Mode
 from players.models import ApiKey
 from tests.anticheat.operators import make_operator, signed_in
-from tests.anticheat.suspects import make_crowd
+from tests.anticheat.suspects import make_crowd, make_exploiters
 from tests.anticheat.test_rulings import _top
 from tests.factories import make_key
 
@@ -70,6 +70,14 @@ def test_a_rollback_of_a_whole_mode_shows_who_leaves(client: Client, crowd: Mode
     outlook = client.get(ADD, _asked()).context["outlook"]
     assert (outlook.attempts, outlook.players) == (14, 13)
     assert all(top.after == [] and len(top.before) == 10 for top in outlook.tops)
+
+
+def test_who_moves_up_is_looked_for_below_all_who_fall(client: Client, crowd: Mode) -> None:
+    make_exploiters(crowd, many=120)
+    outlook = client.get(ADD, _asked(predicate="build=1.42.0")).context["outlook"]
+    assert (outlook.attempts, len(outlook.tops)) == (120, len(crowd.windows))
+    for top in outlook.tops:
+        assert [line.name for line in top.after] == ["nova", *(f"p{number:02}" for number in range(12, 3, -1))]
 
 
 @pytest.mark.parametrize("looked_at", ["extent", "covered"])
