@@ -173,12 +173,24 @@ def test_the_first_minutes_of_a_day_wait_for_the_writers_of_the_day_before(shift
     _, arrived = at_once(write_and_enter, threads=2)
     assert arrived is not None
     assert partitions.day_of(arrived) == partitions.today()
+    assert locks() == 0, "no lock outlives its transaction"
+
+
+def locks() -> int:
+    """Of any day, held or waited for."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
             " WHERE locktype = 'advisory' AND classid = 7301 AND datname = current_database()"
         )
-        assert cursor.fetchone()[0] == 0, "no lock outlives its transaction"
+        found: int = cursor.fetchone()[0]
+    return found
+
+
+def test_who_has_waited_for_a_days_writers_keeps_nobody_from_writing() -> None:
+    with transaction.atomic():
+        partitions.settle(partitions.today())
+        assert locks() == 0
 
 
 def drop_partitions() -> None:
