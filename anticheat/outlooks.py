@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from anticheat import selections
 from anticheat.models import Rollback
-from anticheat.whatif import Compared, tops_after
+from anticheat.selections import TooMuch
+from anticheat.whatif import DEPTHS, Compared, tops_after
 from config.errors import Unavailable
 from leaderboards import partitions, ranking, standings
 from leaderboards.boards.board import Board, Entry, board_named
@@ -17,7 +18,6 @@ from leaderboards.rules import encoding
 from players.models import Player
 
 MOST_MODES = 5  # whose boards are shown
-_SEEN = 100  # of each board: who could leave its first ten
 _MOST = 100_000  # attempts of those
 
 
@@ -49,7 +49,7 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """`attempts` and `players`: that it is about; `boards`: on which one player stands now."""
+    """`attempts` and `players`: that it is about, None where they are too many; `boards`: where one stands now."""
 
     attempts: int | None = None
     counting: int | None = None
@@ -84,39 +84,56 @@ def outlook_of_attempts(player: Player, mode: Mode, ids: Collection[int], *, now
 
 
 def outlook_of_rollback(one: Rollback, *, now: datetime) -> Outlook:
-    """Looks at those who stand among the first hundred of a board: nobody else leaves its first ten."""
-    with selections.patience():
-        extent = selections.extent(one)
+    try:
+        with selections.patience():
+            extent = selections.extent(one)
+    except TooMuch:
+        return Outlook()
     modes = [one.mode] if one.mode else list(Mode.objects.filter(game=one.game_id).order_by("slug")[:MOST_MODES])
     tops, concerned = list[Compared](), set[int]()
     for mode in modes:
-        seen = {one.player_id} if one.player_id else _seen(mode, now)
-        with selections.patience():
-            found = selections.covered(one, most=_MOST, players=seen)
-        leaving = {player: ids for (of, player), ids in found.items() if of == mode.pk}
-        concerned |= leaving.keys()
-        if leaving:
-            tops += _compared(mode, set(), leaving, now)
+        found, leaving = _after(one, mode, now)
+        tops += found
+        concerned |= leaving
     boards = _boards_of(one.player, modes) if one.player else None
     return Outlook(extent.attempts, extent.counting, extent.players, boards, extent.log_since, _named(tops, concerned))
 
 
-def _compared(mode: Mode, without: set[int], leaving: dict[int, set[int]], now: datetime) -> list[Compared]:
+def _after(one: Rollback, mode: Mode, now: datetime) -> tuple[list[Compared], set[int]]:
+    """The tops of a mode's boards, and who leaves: further down than it takes to fill the first ten nobody is asked."""
+    for deep in DEPTHS:
+        seen = {one.player_id} if one.player_id else _seen(mode, deep, now)
+        try:
+            with selections.patience():
+                found = selections.covered(one, most=_MOST, players=seen)
+        except TooMuch:
+            break
+        leaving = {player: ids for (of, player), ids in found.items() if of == mode.pk}
+        tops = _compared(mode, set(), leaving, now, depths=[deep]) if leaving else []
+        if all(top.whole for top in tops):
+            return tops, set(leaving)
+    return [], set()
+
+
+def _compared(
+    mode: Mode, without: set[int], leaving: dict[int, set[int]], now: datetime, *, depths: Sequence[int] = ()
+) -> list[Compared]:
     """`leaving`: of whom which attempts count no more."""
     gone = set().union(*leaving.values()) if leaving else set()
-    instead = standings.counted(mode, leaving, without=gone) if leaving else {}
     try:
-        return tops_after(mode=mode, without=without, players=leaving, instead=instead, now=now)
-    except Unavailable:  # the boards are being made again; what is decided does not depend on it
+        with selections.patience():
+            instead = standings.counted(mode, leaving, without=gone) if leaving else {}
+        return tops_after(mode=mode, without=without | leaving.keys(), instead=instead, depths=depths, now=now)
+    except (Unavailable, TooMuch):  # as while boards are made again; what is decided does not depend on it
         return []
 
 
-def _seen(mode: Mode, now: datetime) -> set[int]:
+def _seen(mode: Mode, deep: int, now: datetime) -> set[int]:
     seen: set[int] = set()
     for kind in mode.windows:
         board = board_named(mode=mode, window=kind, scope="global", at=now)
         try:
-            seen |= {entry.player for entry in ranking.page(board, offset=0, limit=_SEEN).entries}
+            seen |= {entry.player for entry in ranking.page(board, offset=0, limit=deep).entries}
         except Unavailable:
             continue
     return seen

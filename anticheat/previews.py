@@ -33,9 +33,10 @@ def rollback_preview(*, rollback: Rollback, now: datetime) -> Preview:
         chosen = _foremost(mode, own, now)
         whole = whole and len(chosen) == len(own)
         without = {id_ for player in chosen for id_ in own[player]}
-        instead = standings.counted(mode, chosen, without=without)
-        tops += tops_after(mode=mode, players=chosen, instead=instead, now=now)
-    return Preview(extent, tops, whole)
+        with selections.patience():
+            instead = standings.counted(mode, chosen, without=without)
+        tops += tops_after(mode=mode, without=chosen, instead=instead, now=now)
+    return Preview(extent, tops, whole and all(top.whole for top in tops))
 
 
 def _foremost(mode: Mode, own: Mapping[int, set[int]], now: datetime) -> set[int]:

@@ -22,6 +22,10 @@ _LONGEST_VALUE = 200
 _PATIENCE_MS = 15_000
 
 
+class TooMuch(InvalidRequest):
+    """To be looked at while somebody waits. It can be done all the same."""
+
+
 class Extent(NamedTuple):
     """How much a rollback is about. `log_since`: the log goes back to this day, and no further."""
 
@@ -60,7 +64,7 @@ def patience() -> Iterator[None]:
     except OperationalError as error:
         if not isinstance(error.__cause__, QueryCanceled):
             raise
-        raise InvalidRequest("That is too much to look at beforehand: name a player, or a shorter time.") from None
+        raise TooMuch("That is too much to look at beforehand: name a player, or a shorter time.") from None
 
 
 def extent(one: Rollback) -> Extent:
@@ -92,7 +96,8 @@ def covered(one: Rollback, *, most: int, players: Collection[int] | None = None)
 
 
 def cover(one: Rollback, day: date) -> None:
-    """Notes all of that day's as covered, whatever they are now."""
+    """Notes all of that day's as covered, whatever they are now; also those that are just being committed."""
+    partitions.settle(day)
     where, values = _where(one)
     begins, ends = partitions.span_of(day)
     with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
 """The top of boards as it would be after an act: without some players, or with other scores of theirs."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,15 +13,17 @@ from leaderboards.rules.instants import micros
 from leaderboards.standings import Row
 
 TOP = 10
-_DEEP = 100  # entries that are looked at: those who fall leave room for as many as stand below
+# entries that are looked at: those who fall leave room for as many as stand below, so further down where many do
+DEPTHS = (100, 1000, 10_000)
 
 
 class Compared(NamedTuple):
-    """The first of one board, now and then."""
+    """The first of one board, now and then. `whole`: false where so many fall that others may move in."""
 
     board: Board
     before: list[Entry]
     after: list[Entry]
+    whole: bool = True
 
     @property
     def newcomers(self) -> list[Entry]:
@@ -32,21 +34,24 @@ class Compared(NamedTuple):
 
 def tops_now(*, mode: Mode, now: datetime) -> list[list[Entry]]:
     """Of each running window, global."""
-    return [ranking.page(board, offset=0, limit=_DEEP).entries for board in _boards(mode, now)]
+    return [ranking.page(board, offset=0, limit=DEPTHS[0]).entries for board in _boards(mode, now)]
 
 
 def tops_after(
     *,
     mode: Mode,
-    without: Collection[int] = (),
-    players: Collection[int] = (),
-    instead: Mapping[Row, Told] | None = None,
+    without: Collection[int],
+    instead: Mapping[Row, Told],
+    depths: Sequence[int] = (),
     now: datetime,
 ) -> list[Compared]:
-    """For each running window, global. `without`: who leaves; of `players`, `instead` has all that they have then."""
-    gone, there = {*without, *players}, _listed(mode, {row.player for row in instead or ()})
-    back = {row: told for row, told in (instead or {}).items() if row.player in there}
-    return [_compared(board, gone, back) for board in _boards(mode, now)]
+    """For each running window, global. `without`: who leaves; `instead`: all that some of them have then.
+
+    `depths`: how far down is looked, one after the other, until there are enough who stay.
+    """
+    gone, there = set(without), _listed(mode, {row.player for row in instead})
+    back = {row: told for row, told in instead.items() if row.player in there}
+    return [_compared(board, gone, back, depths or DEPTHS) for board in _boards(mode, now)]
 
 
 def _listed(mode: Mode, players: Collection[int]) -> set[int]:
@@ -59,9 +64,13 @@ def _boards(mode: Mode, now: datetime) -> list[Board]:
     return [board_named(mode=mode, window=kind, scope="global", at=now) for kind in mode.windows]
 
 
-def _compared(board: Board, gone: set[int], instead: Mapping[Row, Told]) -> Compared:
-    shown, placing = ranking.page(board, offset=0, limit=_DEEP).entries, board.placing
-    stay = [(placing.place(one.score, _at(one)), one.player) for one in shown if one.player not in gone]
+def _compared(board: Board, gone: set[int], instead: Mapping[Row, Told], depths: Sequence[int]) -> Compared:
+    placing = board.placing
+    for deep in depths:
+        shown = ranking.page(board, offset=0, limit=deep).entries
+        stay = [(placing.place(one.score, _at(one)), one.player) for one in shown if one.player not in gone]
+        if whole := len(stay) >= TOP or len(shown) < deep:
+            break
     back = [
         (placing.place(told.score, told.at), row.player)
         for row, told in instead.items()
@@ -69,7 +78,7 @@ def _compared(board: Board, gone: set[int], instead: Mapping[Row, Told]) -> Comp
     ]
     order = sorted([*stay, *back], key=lambda one: (-one[0], one[1]))[:TOP]
     ranks = ranks_of_run(board.mode.ranking, [place >> placing.bits for place, _ in order], 0, 0) if order else []
-    return Compared(board, shown[:TOP], board.entries(order, ranks))
+    return Compared(board, shown[:TOP], board.entries(order, ranks), whole)
 
 
 def _at(entry: Entry) -> int:

@@ -18,6 +18,7 @@ from leaderboards.reading import merged
 from leaderboards.rules.cohort import Cohort
 
 PAST = 50  # attempts of a player
+SEEN = 2000  # of these a day that are looked at, whichever are met first: of who plays on and on there are far more
 PAST_DAYS = 7  # before the attempt: as many partitions are looked into, and one more
 FEWEST = 100  # members of a cohort
 HELD = 30.0  # seconds: what all players have changes slowly
@@ -27,11 +28,16 @@ _DAY_US = 24 * 3600 * 1_000_000
 _PAST_OF = """
 SELECT i.player, a.score, a.at FROM unnest(%(players)s::bigint[], %(received)s::bigint[]) AS i (player, received)
 CROSS JOIN LATERAL (
-    SELECT s.score, (extract(epoch FROM s.achieved_at) * 1000000)::bigint AS at FROM score_attempts s
-    WHERE s.player_id = i.player AND s.mode_id = %(mode)s AND s.state = %(accepted)s
-        AND s.received_at >= to_timestamp(0) + %(since)s * interval '1 microsecond'
-        AND s.received_at < to_timestamp(0) + i.received * interval '1 microsecond'
-    ORDER BY s.received_at DESC, s.id DESC LIMIT %(most)s
+    SELECT d.score, (extract(epoch FROM d.achieved_at) * 1000000)::bigint AS at
+    FROM generate_series(%(first)s, %(last)s) AS n (day) CROSS JOIN LATERAL (
+        SELECT s.score, s.achieved_at, s.received_at, s.id FROM score_attempts s
+        WHERE s.player_id = i.player AND s.mode_id = %(mode)s AND s.state = %(accepted)s
+            AND s.received_at >= to_timestamp(0) + %(since)s * interval '1 microsecond'
+            AND s.received_at < to_timestamp(0) + i.received * interval '1 microsecond'
+            AND s.received_at >= to_timestamp(0) + n.day * interval '24 hours'
+            AND s.received_at < to_timestamp(0) + (n.day + 1) * interval '24 hours'
+        LIMIT %(seen)s
+    ) d ORDER BY d.received_at DESC, d.id DESC LIMIT %(most)s
 ) a
 """
 
@@ -52,13 +58,17 @@ class LogHistory:
         return found
 
     def _rows(self, first: Mapping[int, int]) -> list[tuple[int, int, int]]:
+        since = min(first.values()) - PAST_DAYS * _DAY_US
         asked: dict[str, str | int] = {
             "players": numbers(first),
             "received": numbers(first.values()),
-            "since": min(first.values()) - PAST_DAYS * _DAY_US,
+            "since": since,
             "mode": self._mode.pk,
             "accepted": State.ACCEPTED,
             "most": PAST,
+            "seen": SEEN,
+            "first": since // _DAY_US,
+            "last": max(first.values()) // _DAY_US,
         }
         with (
             transaction.atomic(),

@@ -39,7 +39,7 @@ class History(Protocol):
     def past(self, some: Sequence[Improvement]) -> Mapping[int, Sequence[Past]]:
         """By player: the last attempts that counted before the first of these, newest first.
 
-        Fifty at most of each, of the seven days before it.
+        Fifty at most of each, of the seven days before it; of who plays by the thousand a day, of some of them.
         """
         ...
 

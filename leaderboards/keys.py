@@ -9,7 +9,7 @@ class Lock(IntEnum):
     """PostgreSQL's advisory locks: two acts with the same number would wait for each other."""
 
     PARTITIONS = 7300
-    DAY = 7301  # by score_attempts_enter(), with the day
+    DAY = 7301  # with the day: shared by score_attempts_enter(), alone by who waits for its writers
     REBUILD = 7302  # with the mode, as the next
     DIMENSION_VALUES = 7303
     RESPLIT = 7304

@@ -94,6 +94,17 @@ def recent_since(at: datetime) -> datetime:
     return at - timedelta(days=RECENT + 1)
 
 
+def settle(day: date) -> None:
+    """Waits for whoever is writing to a day: what had arrived by now is there for the next statement to see.
+
+    Who wants to write waits behind us, so not for long. The lock goes with its savepoint, and nobody holds it.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '5s'")
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [Lock.DAY, (day - date(1970, 1, 1)).days])
+        transaction.set_rollback(True)
+
+
 def existing_before(day: date) -> list[str]:
     """Those of the days just before, in which a repeated attempt may be."""
     if (day, _database()) in _complete:

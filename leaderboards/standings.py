@@ -25,6 +25,7 @@ from leaderboards.rules.instants import instant_of
 from leaderboards.rules.mode import PLAYERS_OWN
 
 TOO_FAR = gettext_noop("The total would leave the range that the mode allows.")
+_ROWS = 5000  # of the log, in memory at a time: of some players it has millions
 
 
 class Row(NamedTuple):
@@ -223,14 +224,17 @@ def _delete(mode: Mode, rows: Iterable[Row]) -> None:
 
 
 def counted(mode: Mode, players: Iterable[int], *, without: Collection[int] = ()) -> dict[Row, Told]:
-    """What players would have, were these attempts of theirs not in the log. Nothing is changed."""
+    """What players would have, were these attempts of theirs not in the log. Nothing is changed.
+
+    Part of the caller's transaction, which may bound how long that takes.
+    """
     return _from_log(mode, players, set(without))[0].changed
 
 
 def _from_log(mode: Mode, players: Iterable[int], fresh: set[int]) -> tuple[_Telling, set[int]]:
     """What these players' attempts amount to, as far back as the log goes; and which of `fresh` are among them."""
     telling, counting = _Telling(mode, {}), set[int]()
-    with connection.cursor() as cursor:
+    with connection.chunked_cursor() as cursor:
         cursor.execute(
             """
             SELECT player_id, score, (extract(epoch FROM achieved_at) * 1000000)::bigint, id, windows, dimensions,
@@ -239,9 +243,10 @@ def _from_log(mode: Mode, players: Iterable[int], fresh: set[int]) -> tuple[_Tel
             """,
             [list(players), mode.pk, log.State.ACCEPTED],
         )
-        for player, score, at, attempt, mask, dimensions, received in cursor.fetchall():
-            if attempt in fresh:
-                counting.add(attempt)
-            else:
-                telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)
+        while rows := cursor.fetchmany(_ROWS):
+            for player, score, at, attempt, mask, dimensions, received in rows:
+                if attempt in fresh:
+                    counting.add(attempt)
+                else:
+                    telling.add(ScoreRow(player, score, at, attempt, mask, json.loads(dimensions or "{}")), received)
     return telling, counting

@@ -12,6 +12,7 @@ from leaderboards.attempts import window_ids
 from leaderboards.boards.board import Board
 from leaderboards.log import State
 from leaderboards.rules import encoding
+from leaderboards.rules.mode import PLAYERS_OWN
 from leaderboards.wire_scores import PendingState
 
 DAYS = 30  # of arrival that are looked at
@@ -58,7 +59,7 @@ def pending_states(board: Board, players: Sequence[int]) -> dict[int, list[Pendi
     """Of each, newest first, what would count on the board. May be a second behind."""
     asked = names.of(board.mode.pk, players) if players else []
     found: dict[int, list[PendingState]] = {}
-    for player, attempt_id, score, achieved_at, mask in _rows(board.mode.pk, asked) if asked else ():
+    for player, attempt_id, score, achieved_at, mask in _rows(board, asked) if asked else ():
         if board.window.id in window_ids(mask, achieved_at, board.mode.timezone):
             shown = encoding.unscale(score, board.rules.decimals)
             found.setdefault(player, []).append(
@@ -70,17 +71,20 @@ def pending_states(board: Board, players: Sequence[int]) -> dict[int, list[Pendi
 _Row = tuple[int, UUID, int, datetime, int]
 
 
-def _rows(mode: int, players: Sequence[int]) -> list[_Row]:
+def _rows(board: Board, players: Sequence[int]) -> list[_Row]:
+    name, _, value = board.scope.partition(":")
+    submitted = name in board.mode.dimensions and name not in PLAYERS_OWN  # else it counts wherever the player is
+    scope, of_scope = ("AND s.dimensions ->> %s = %s", [name, value]) if submitted else ("", [])
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
             SELECT i.player, a.attempt_id, a.score, a.achieved_at, a.windows
             FROM unnest(%s::bigint[]) AS i (player) CROSS JOIN LATERAL (
-                SELECT * FROM score_attempts s WHERE s.mode_id = %s AND s.player_id = i.player AND {_WAITS}
+                SELECT * FROM score_attempts s WHERE s.mode_id = %s AND s.player_id = i.player AND {_WAITS} {scope}
                 ORDER BY s.received_at DESC, s.id DESC LIMIT %s
             ) a
             """,  # noqa: S608 - the text is ours
-            [numbers(players), mode, MOST],
+            [numbers(players), board.mode.pk, *of_scope, MOST],
         )
         rows: list[_Row] = cursor.fetchall()
     return rows

@@ -30,7 +30,7 @@ class RollbackForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=f"One a line, all have to hold: build=1.42.0. {', '.join(CLIENT)}, or a dimension such as level.",
     )
-    preset = forms.ChoiceField(choices=reason_choices, required=False, label="Reason, which players are told")
+    preset = forms.ChoiceField(choices=reason_choices, required=False, label="Reason, which players are not told")
     reason = forms.CharField(required=False, max_length=500, label="or in your own words")
     note = forms.CharField(
         required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 2}), label="Note, for operators only"
@@ -53,7 +53,7 @@ class RollbackForm(forms.Form):
         found: dict[str, Any] = super().clean() or {}
         found["reason"] = found.get("reason") or found.get("preset") or ""
         if not found["reason"]:
-            self.add_error("preset", "Say why: players are told.")
+            self.add_error("preset", "Say why: it is kept.")
         if (game := found.get("game")) is not None:
             of_game = {
                 "mode": Mode.objects.filter(game=game, slug=found.get("mode")),

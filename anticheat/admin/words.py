@@ -46,10 +46,13 @@ def what_happens(ruling: Ruling, outlook: Outlook) -> str:
     name = ruling.player.display_name if ruling.player else "everybody concerned"
     end = f"until {ruling.ends_at:%Y-%m-%d %H:%M} UTC" if ruling.ends_at else "for ever"
     where = f"the boards of {ruling.mode.title}" if ruling.mode else "every board of the game"
-    count = (
-        "No attempt" if not outlook.attempts else f"{outlook.attempts:,} attempt{'s' if outlook.attempts > 1 else ''}"
-    )
-    return _WHAT[Kind(ruling.kind)].format(who=name, end=end, where=where, n=count)
+    return _WHAT[Kind(ruling.kind)].format(who=name, end=end, where=where, n=_attempts(outlook.attempts))
+
+
+def _attempts(many: int | None) -> str:
+    if many is None:
+        return "More attempts than can be counted beforehand"
+    return f"{many:,} attempt{'s' if many > 1 else ''}" if many else "No attempt"
 
 
 def what_was_done(ruling: Ruling) -> str:

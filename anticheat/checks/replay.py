@@ -64,7 +64,10 @@ class ReplayAlways:
 
 
 class ReplayOfTop:
-    """On the way to the boards, in modes that want the replays of the best scores."""
+    """On the way to the boards, in modes that want the replays of the best scores.
+
+    While the boards do not answer all that improves may be among the best, and waits.
+    """
 
     name = NAME
     tuning = ReplayTuning
@@ -78,7 +81,7 @@ class ReplayOfTop:
         try:
             last = look.place(wanted(mode).k)
         except Unavailable:
-            return {}
+            last = None
         high = {one.attempt: index for index, one in enumerate(some) if enters(one, last)}
         verified = Replay.objects.filter(attempt__in=list(high), state=Replay.State.VERIFIED)
         for attempt in verified.values_list("attempt", flat=True):

@@ -11,10 +11,10 @@ from anticheat.checks.risk import innocence
 from anticheat.models import Case
 from config.errors import Unavailable
 from config.sql import numbers, texts
-from leaderboards.boards.board import longest_board
+from leaderboards.boards.board import Board, longest_board
 from leaderboards.histograms import histograms
-from leaderboards.models import Mode
-from leaderboards.verdicts import Found
+from leaderboards.models import Mode, Standing
+from leaderboards.verdicts import Found, Weight
 
 MOST = 200  # findings of a case each time that it opens: what more would say nobody reads
 _LONGEST_REASON, _LONGEST_NAME = 500, 32
@@ -113,10 +113,30 @@ def _ranks(modes: Mapping[int, Mode], by_subject: Mapping[_Subject, Sequence[Fou
             histogram = histograms.of(board)
         except Unavailable:
             continue
-        for subject, some in by_subject.items():
-            if subject[0] == pk:
-                found[subject] = histogram.rank(max(board.placing.key(one.score) for one in some))
+        own = {subject: some for subject, some in by_subject.items() if subject[0] == pk}
+        before = _totals(board, [player for _, player in own]) if mode.aggregation == "sum" else {}
+        for subject, some in own.items():
+            stands = before.get(subject[1])
+            found[subject] = histogram.rank(max(board.placing.key(_reached(one, stands)) for one in some))
     return found
+
+
+class _Total(NamedTuple):
+    score: int
+    last: int  # of the attempts in it
+
+
+def _totals(board: Board, players: Sequence[int]) -> dict[int, _Total]:
+    found = Standing.objects.filter(mode=board.mode, player__in=players, window=board.window.id, scope="")
+    return {player: _Total(*row) for player, *row in found.values_list("player_id", "score", "attempt")}
+
+
+def _reached(one: Found, before: _Total | None) -> int:
+    """What its player has with it. What is only flagged may be in the total already."""
+    if before is None:
+        return one.score
+    counted = one.verdict.weight is Weight.FLAG and one.attempt <= before.last
+    return before.score + (0 if counted else one.score)
 
 
 def _update(changes: Mapping[int, tuple[_New, int | None]]) -> None:

@@ -8,7 +8,7 @@ from time import monotonic
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from anticheat import selections
 from anticheat.models import Rollback, Withdrawal
@@ -16,10 +16,11 @@ from anticheat.services.attempt_states import Logged, attempts_cover, attempts_l
 from config.celery import app as celery
 from config.moments import moments_check
 from leaderboards import partitions
-from leaderboards.models import Mode
+from leaderboards.models import Mode, Outbox
 
 log = structlog.get_logger(__name__)
 _STEP = 2000  # attempts
+_AHEAD = 20  # of the boards: rows of a stream that are pending, all of which are told anew at once
 _TURN = 20.0  # seconds, then others have theirs
 _UNFINISHED = (Rollback.State.WAITING, Rollback.State.RUNNING, Rollback.State.UNDOING)
 
@@ -60,10 +61,10 @@ def rollbacks_run(*, now: datetime) -> int:
 
 
 def rollback_step(*, pk: int, now: datetime) -> bool:
-    """Whether there is more to do, for us."""
+    """Whether there is more to do, for us and now."""
     with transaction.atomic(durable=True):
         one = Rollback.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
-        if one is None or one.state not in _UNFINISHED:
+        if one is None or one.state not in _UNFINISHED or _is_ahead(one):
             return False
         more = _back(one) if one.state == Rollback.State.UNDOING else _forth(one)
         if not more:
@@ -74,16 +75,23 @@ def rollback_step(*, pk: int, now: datetime) -> bool:
     return more
 
 
+def _is_ahead(one: Rollback) -> bool:
+    """Of boards that have not followed yet: beat looks again."""
+    modes = [one.mode_id] if one.mode_id else Mode.objects.filter(game=one.game_id)
+    pending = Outbox.objects.filter(mode__in=modes, kind=Outbox.Kind.RETOLD)
+    return pending.values("mode", "shard").annotate(rows=Count("pk")).filter(rows__gt=_AHEAD).exists()
+
+
 def _forth(one: Rollback) -> bool:
     """The next of its attempts, in the order of days and ids."""
     one.state = Rollback.State.RUNNING
-    if one.cursor_day is None:
-        one.total = selections.extent(one).attempts  # which may take a while: whoever asked for it does not wait
     day = _day(one)
     if day is None:
         return False
     if one.cursor_id == 0:
-        selections.cover(one, day)
+        selections.cover(one, day)  # first: it waits for writers, who must not wait for anything of ours
+    if one.cursor_day is None:
+        one.total = selections.extent(one).attempts  # which may take a while: whoever asked for it does not wait
     rows = list(_of_day(one, day).filter(attempt__gt=one.cursor_id).order_by("attempt")[:_STEP])
     for mode, attempts in _by_mode(rows):
         attempts_lock(mode=mode, attempts=attempts)

@@ -3,14 +3,17 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import connection
 
 from anticheat.models import Case, Finding
 from leaderboards.models import Mode
+from leaderboards.services.scores import Item, scores_submit
+from leaderboards.wire_scores import ClientInfo, Submission
+from players.access import Caller, Kind
 from players.models import Player
-from tests.factories import make_game, make_mode
+from tests.factories import make_game, make_mode, record_of
 from tests.leaderboards.spine import drain
 from tests.leaderboards.test_spine import submit
 
@@ -25,6 +28,17 @@ def make_crowd(slug: str = "arena", **rules: Any) -> Mode:
     drain(mode)
     mode.refresh_from_db()
     return mode
+
+
+def make_exploiters(mode: Mode, *, many: int) -> None:
+    """With a build of their own, ahead of everybody else."""
+    sent = [
+        Submission(player_id=f"x{n}", score=500 + n, attempt_id=uuid4(), client=ClientInfo(build="1.42.0"))
+        for n in range(many)
+    ]
+    caller = Caller(Kind.KEY, game=mode.game.slug)
+    scores_submit(game=record_of(mode.game), caller=caller, items=[Item(mode, one) for one in sent])
+    drain(mode)
 
 
 def make_case(

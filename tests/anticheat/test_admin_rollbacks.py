@@ -5,14 +5,17 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
+from anticheat import selections
 from anticheat.models import Rollback, Ruling
 from anticheat.services.rollbacks import rollbacks_run
+from leaderboards import standings
 from leaderboards.models import Mode
 from players.models import ApiKey
 from tests.anticheat.operators import make_operator, signed_in
-from tests.anticheat.suspects import make_crowd
+from tests.anticheat.suspects import make_crowd, make_exploiters
 from tests.anticheat.test_rulings import _top
 from tests.factories import make_key
 
@@ -33,6 +36,11 @@ def client() -> Client:
 def _asked(**fields: Any) -> dict[str, Any]:
     since = datetime.now(UTC) - timedelta(days=1)
     return {"game": "arena", "mode": "solo", "since": f"{since:%Y-%m-%dT%H:%M}", "reason": "An exploit.", **fields}
+
+
+def _slow(*_: object, **__: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(60)")
 
 
 def test_a_rollback_is_looked_at_then_done_then_undone(client: Client, crowd: Mode) -> None:
@@ -62,6 +70,41 @@ def test_a_rollback_of_a_whole_mode_shows_who_leaves(client: Client, crowd: Mode
     outlook = client.get(ADD, _asked()).context["outlook"]
     assert (outlook.attempts, outlook.players) == (14, 13)
     assert all(top.after == [] and len(top.before) == 10 for top in outlook.tops)
+
+
+def test_who_moves_up_is_looked_for_below_all_who_fall(client: Client, crowd: Mode) -> None:
+    make_exploiters(crowd, many=120)
+    outlook = client.get(ADD, _asked(predicate="build=1.42.0")).context["outlook"]
+    assert (outlook.attempts, len(outlook.tops)) == (120, len(crowd.windows))
+    for top in outlook.tops:
+        assert [line.name for line in top.after] == ["nova", *(f"p{number:02}" for number in range(12, 3, -1))]
+
+
+@pytest.mark.parametrize("looked_at", ["extent", "covered"])
+def test_a_rollback_too_large_to_look_at_can_be_done(
+    client: Client, crowd: Mode, monkeypatch: pytest.MonkeyPatch, looked_at: str
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(selections, "_PATIENCE_MS", 500)
+        patched.setattr(selections, looked_at, _slow)
+        answer = client.get(ADD, _asked())
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    assert ("More attempts than can be counted" if looked_at == "extent" else "14 attempts of 13 players") in page
+    assert "Take them back" in page
+    assert answer.context["outlook"].tops == []
+    client.post(ADD, _asked())
+    rollbacks_run(now=datetime.now(UTC))
+    assert _top(crowd) == []
+
+
+def test_what_counts_then_is_worked_out_with_the_same_patience(
+    client: Client, crowd: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standings, "counted", _slow)
+    monkeypatch.setattr(selections, "_PATIENCE_MS", 2000)
+    answer = client.get(ADD, _asked(player_id="nova"))
+    assert (answer.context["outlook"].attempts, answer.context["outlook"].tops) == (2, [])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from leaderboards.models import Mode
 from leaderboards.verdicts import Found, Verdict, Weight
 from players.models import Player
 from tests.factories import make_game, make_mode, make_player
+from tests.leaderboards.spine import drain
+from tests.leaderboards.test_spine import submit
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 4, 5, 9, tzinfo=UTC)
@@ -86,6 +88,22 @@ def test_a_better_rank_goes_first(mode: Mode) -> None:
     Case.objects.filter(player=low).update(rank=1000)
     findings_record([found(mode, low, 3, risk=0.1)])
     assert Case.objects.get(player=low).rank == 1, "the better one stays"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("weight", "rank"), [(Weight.QUARANTINE, 2), (Weight.FLAG, 3)])
+def test_where_scores_add_up_the_rank_is_that_of_the_total(weight: Weight, rank: int) -> None:
+    """What waits is not in the total yet, what is only flagged is."""
+    mode = make_mode(make_game("arena"), aggregation="sum", min_score=0, max_score=1000, max_total=10**6)
+    for number, (player, score) in enumerate([("p-1", 1000), ("p-2", 900), ("p-3", 800), ("nova", 790)], start=1):
+        submit(mode, player, score, datetime.now(UTC), number)
+    sent = submit(mode, "nova", 60, datetime.now(UTC), 5)
+    drain(mode)
+    mode.refresh_from_db()
+    nova = Player.objects.get(player_id="nova")
+    said = Verdict("jump", weight=weight, reason="A step.", risk=0.5)
+    findings_record([Found(mode, nova.pk, sent.logged.id, UUID(int=5), AT, 60, said)])
+    assert Case.objects.get().rank == rank
 
 
 def test_a_case_takes_so_many_findings_and_the_heaviest_first(mode: Mode, player: Player) -> None:

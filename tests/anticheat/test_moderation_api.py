@@ -7,13 +7,22 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import Permission
 
+<<<<<<< HEAD
 from anticheat import selections
 from anticheat.models import Case, OwnPlayer, Ruling
+=======
+from anticheat import selections, whatif
+from anticheat.models import Case
+>>>>>>> trust2
 from anticheat.services.rollbacks import rollbacks_run
 from leaderboards.models import Mode
 from players.models import ApiKey, Ban, Player
 from players.scopes import Scope
+<<<<<<< HEAD
 from tests.anticheat.operators import make_operator, signed_in
+=======
+from tests.anticheat.suspects import make_exploiters
+>>>>>>> trust2
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode
 from tests.leaderboards.spine import drain
@@ -109,6 +118,21 @@ def test_a_rollback_is_previewed_done_and_undone(api: ApiClient, solo: Mode, key
     _undo(api, key, ruling)
     rollbacks_run(now=datetime.now(UTC))
     assert _listed(api, solo) == before
+
+
+@pytest.mark.parametrize("many", [120, 30])
+def test_who_moves_up_is_looked_for_below_all_who_fall(
+    api: ApiClient, solo: Mode, key: str, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    if many < 100:
+        monkeypatch.setattr(whatif, "DEPTHS", [10, 20])
+    before = _listed(api, solo)
+    make_exploiters(solo, many=many)
+    asked = {"mode": "solo", "rollback": {"since": _ago(days=1), "predicate": {"build": "1.42.0"}}}
+    told = api("POST", f"{ARENA}/rollbacks/preview", credential=key, json=asked).json()
+    found = [[one["player_id"] for one in top["after"]] for top in told["tops"]]
+    assert (told["attempts"], told["whole"]) == (many, many > 100)
+    assert found == [before[:10] if many > 100 else []] * len(solo.windows)
 
 
 def test_cases_page_by_page(api: ApiClient, solo: Mode, key: str) -> None:

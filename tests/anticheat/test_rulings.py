@@ -1,22 +1,27 @@
 """What an operator rules reaches every board, and undoing it brings everything back."""
 
 import json
+import threading
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 
 from anticheat.checks.replay import WAITS
 from anticheat.errors import RulingRefused
 from anticheat.models import AuditEntry, Case, Finding, Rollback, Ruling
+from anticheat.services import rollbacks
 from anticheat.services.rollbacks import rollbacks_run
 from anticheat.services.rulings import ruling_approve, ruling_make, ruling_undo
 from config.audit import HOUSE, Who
-from leaderboards import log, ranking
+from leaderboards import log, outbox, ranking
 from leaderboards.boards.board import board_named
+from leaderboards.keys import Lock
 from leaderboards.models import Mode
+from leaderboards.rules.instants import micros
 from players.models import Player
 from tests.anticheat.suspects import add_finding, make_case
 from tests.factories import make_game, make_mode
@@ -108,6 +113,64 @@ def test_what_two_rollbacks_cover_counts_again_when_both_are_undone(solo: Mode) 
     _undo(first)
     rollbacks_run(now=datetime.now(UTC))
     assert _top(solo) == ALL
+
+
+def _log_slowly(mode: Mode, player: int, begun: threading.Event, done: threading.Event) -> None:
+    """A score that has arrived, and is committed when somebody waits for it, or nobody did."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            arrival = log.enter()
+            row = log.Attempt(mode.pk, player, UUID(int=5), score=60, achieved_at=arrival.at, windows=0b1111)
+            (id_,) = log.append([row], arrival=arrival).values()
+            arrived = micros(arrival.at)
+            pending = outbox.ScoreRow(player, 60, arrived, id_, 0b1111)
+            outbox.add_scores(mode.pk, mode.shards, [pending], arrived=arrived)
+            begun.set()
+            ends = monotonic() + 60
+            while not done.wait(0.02) and monotonic() < ends:
+                cursor.execute(
+                    "SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE NOT granted"
+                    " AND locktype = 'advisory' AND classid = %s AND datname = current_database())",
+                    [Lock.DAY],
+                )
+                if cursor.fetchone()[0]:
+                    break
+    finally:
+        connection.close()
+
+
+def test_a_rollback_takes_back_what_is_being_committed_while_it_runs(solo: Mode) -> None:
+    begun, done = threading.Event(), threading.Event()
+    writer = threading.Thread(target=_log_slowly, args=(solo, _nova().pk, begun, done))
+    writer.start()
+    try:
+        assert begun.wait(timeout=60)
+        _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo, player=_nova(), until=datetime.now(UTC)))
+        ends = monotonic() + 60
+        while Rollback.objects.get().state != Rollback.State.DONE and monotonic() < ends:
+            rollbacks_run(now=datetime.now(UTC))
+    finally:
+        done.set()
+        writer.join()
+    assert Rollback.objects.get().done == 3
+    assert _top(solo) == WITHOUT
+
+
+def test_a_rollback_goes_no_further_than_the_boards_can_follow(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollbacks, "_STEP", 1)
+    monkeypatch.setattr(rollbacks, "_AHEAD", 1)
+    _rule(solo, Kind.ROLLBACK, rollback=_rollback(solo))
+    rollbacks_run(now=datetime.now(UTC))
+    one = Rollback.objects.get()
+    assert (one.state, one.done) == (Rollback.State.RUNNING, 2)
+    assert rollbacks_run(now=datetime.now(UTC)) == 0
+    drain(solo)
+    rollbacks_run(now=datetime.now(UTC))
+    drain(solo)
+    rollbacks_run(now=datetime.now(UTC))
+    one.refresh_from_db()
+    assert (one.state, one.done) == (Rollback.State.DONE, 4)
+    assert _top(solo) == []
 
 
 def test_a_rollback_that_fails_holds_up_no_other(solo: Mode, caplog: pytest.LogCaptureFixture) -> None:

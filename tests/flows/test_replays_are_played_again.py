@@ -28,6 +28,8 @@ from anticheat.services.rulings import ruling_make, ruling_undo
 from anticheat.services.verifying import replays_verify
 from anticheat.verifying import Claim, Outcome
 from config.audit import HOUSE
+from leaderboards.errors import BoardsUnavailable
+from leaderboards.history import LogHistory
 from leaderboards.models import Mode
 from players.models import Game
 from tests.at_once import at_once
@@ -310,6 +312,27 @@ def test_where_the_best_want_replays_only_a_score_that_enters_the_top_waits(api:
     fourth.sends(high, b"x" * 15)
     _verify()
     assert fourth.board() == [("p-2", 20), ("p-4", 15), ("p-1", 10), ("p-3", 5)]
+
+
+def test_while_boards_do_not_answer_all_that_improves_waits_for_its_replay(
+    api: ApiClient, solo: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mode = _mode(solo.game, "tops", want="top", k=1, verifier="length")
+    player = Player(api, mode)
+    verified, bare = player.submits(4), player.submits(5)
+    player.sends(verified, b"1234")
+    _verify()
+
+    def down(*_: object) -> int:
+        raise BoardsUnavailable
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LogHistory, "place", down)
+        drain(mode)
+    assert (player.state(verified)[0], player.state(bare)[0]) == ("accepted", "quarantined")
+    player.sends(bare, b"12345")
+    _verify()
+    assert player.board() == [("p-1", 5)]
 
 
 def test_a_replay_that_was_verified_before_its_score_began_to_wait_lets_it_through(api: ApiClient, solo: Mode) -> None:

@@ -249,6 +249,22 @@ def test_the_player_and_the_game_see_what_waits_and_nobody_else(arena: Callable[
         assert solo.api.get(path, credential=credential).json()["pending"] == []
 
 
+def test_of_a_level_only_what_waits_there_is_said(arena: Callable[..., Arena]) -> None:
+    solo = arena(checks=STEP, dimensions=("region", "level"))
+    solo.batch(("p-1", 500))
+    drain(solo.mode)
+    for score, level in ((9000, "3"), (9001, "7")):
+        solo.batch(("p-1", score), dimensions={"level": level})
+    drain(solo.mode)
+
+    def waiting(scope: str) -> list[int]:
+        path = f"{SOLO}/leaderboards/alltime/players/p-1?scope={scope}"
+        return [one["score"] for one in solo.api.get(path, credential=solo.key).json()["pending"]]
+
+    assert [waiting(f"level:{level}") for level in (3, 7, 9)] == [[9000], [9001], []]
+    assert [waiting(scope) for scope in ("global", "region:eu")] == [[9001, 9000]] * 2
+
+
 def test_what_is_decided_by_people_is_not_judged_again(arena: Callable[..., Arena]) -> None:
     solo = arena(checks=STEP)
     solo.played(500)

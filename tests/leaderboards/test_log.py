@@ -2,6 +2,7 @@
 
 import random
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID, uuid4
@@ -10,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from psycopg import sql
 
-from leaderboards import log, partitions
+from leaderboards import log, partitions, standings
 from leaderboards.errors import AttemptConflict
 from leaderboards.models import Mode, Outbox
 from leaderboards.outbox import decode_scores
@@ -110,6 +111,26 @@ def test_a_key_used_again_after_its_time_answers_with_its_last_attempt(mode: Mod
     assert duplicates(submit(mode, ("p-1", 6, attempt))) == [True]
 
 
+def test_a_player_is_counted_anew_without_all_its_attempts_in_memory(mode: Mode) -> None:
+    player, many = make_player(mode.game).pk, 40_000
+    today = partitions.today()
+    partitions.make(today)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO score_attempts (received_at, mode_id, player_id, attempt_id, score, achieved_at, windows)"
+            " SELECT %s, %s, %s, gen_random_uuid(), 1, %s, 8 FROM generate_series(1, %s)",
+            [at := datetime.combine(today, datetime.min.time(), UTC), mode.pk, player, at, many],
+        )
+    tracemalloc.start()
+    try:
+        (told,) = standings.counted(mode, [player]).values()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert told.score == many
+    assert most < 4_000_000, "as much as some thousand rows take, not forty thousand"
+
+
 MIDNIGHT = "date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' + interval '%s seconds'"
 
 
@@ -152,12 +173,24 @@ def test_the_first_minutes_of_a_day_wait_for_the_writers_of_the_day_before(shift
     _, arrived = at_once(write_and_enter, threads=2)
     assert arrived is not None
     assert partitions.day_of(arrived) == partitions.today()
+    assert locks() == 0, "no lock outlives its transaction"
+
+
+def locks() -> int:
+    """Of any day, held or waited for."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
             " WHERE locktype = 'advisory' AND classid = 7301 AND datname = current_database()"
         )
-        assert cursor.fetchone()[0] == 0, "no lock outlives its transaction"
+        found: int = cursor.fetchone()[0]
+    return found
+
+
+def test_who_has_waited_for_a_days_writers_keeps_nobody_from_writing() -> None:
+    with transaction.atomic():
+        partitions.settle(partitions.today())
+        assert locks() == 0
 
 
 def drop_partitions() -> None:

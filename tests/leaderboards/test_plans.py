@@ -13,7 +13,10 @@ from django.db import connection, transaction
 from leaderboards import judging, log, outbox, partitions, standings
 from leaderboards.careers import career
 from leaderboards.drain import stream_drain
+from leaderboards.history import PAST, SEEN, LogHistory
+from leaderboards.improvements import Improvement
 from leaderboards.models import Mode
+from leaderboards.rules.instants import micros
 from leaderboards.stamp import stream_stamp
 from players.selectors import players_beginning
 from tests.client import ApiClient
@@ -135,6 +138,36 @@ def test_stamping_reads_and_writes_by_index(mode: Mode, many: int) -> None:
     with explained() as plans, transaction.atomic():
         standings.tell(mode=mode, waiting=waiting, now=at, fold=judging.folded, review=judging.reviewed)
     none_is_scanned(plans)
+
+
+def read(plan: dict[str, Any]) -> float:
+    """Rows of tables."""
+    own = plan["Actual Rows"] * plan["Actual Loops"] if "Relation Name" in plan else 0
+    return float(own) + sum(read(part) for part in plan.get("Plans", []))
+
+
+def test_a_look_at_the_past_is_bounded_however_often_a_player_plays(mode: Mode) -> None:
+    player, asked = make_player(mode.game).pk, list[tuple[Any, Any]]()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO score_attempts (received_at, mode_id, player_id, attempt_id, score, achieved_at, windows)"
+            " SELECT %s, %s, %s, gen_random_uuid(), n, now(), 15 FROM generate_series(1, %s) n",
+            [datetime.combine(partitions.today(), datetime.min.time(), UTC), mode.pk, player, ROWS],
+        )
+
+    def keep(execute: Callable[..., Any], statement: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        asked.append((statement, params))
+        return execute(statement, params, many, context)
+
+    now = datetime.now(UTC)
+    with connection.execute_wrapper(keep):
+        found = LogHistory(mode, now).past([Improvement(player, 1, 5, 0, micros(now), None, 5)])
+    assert len(found[player]) == PAST
+    (of_log,) = [one for one in asked if "score_attempts" in one[0]]
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + of_log[0], of_log[1])
+        (told,) = cursor.fetchone()
+    assert PAST <= read((json.loads(told) if isinstance(told, str) else told)[0]["Plan"]) <= SEEN < ROWS
 
 
 def test_taking_from_the_outbox_is_by_index(mode: Mode) -> None:
