@@ -10,8 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from config import valkey
-from leaderboards.live import watching
+from leaderboards import keys
+from leaderboards.live import announce, watching
 from leaderboards.live.announce import boards_announce, boards_sweep
+from leaderboards.live.announcements import Announcement
 from leaderboards.live.link import Link
 from leaderboards.live.threads import Threads
 from leaderboards.live.watching import Watched
@@ -124,6 +126,41 @@ def test_what_was_not_announced_is_found_by_the_sweep(web: Web, play: Play, solo
         wait_until(announced)
         told = socket.hear()
         assert (told["window_id"], told["entries"]) == (f"daily:{tomorrow:%Y-%m-%d}", [])
+
+
+def test_whoever_announces_has_a_turn_and_its_clock_goes_on(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board marked again and again: over midnight it is another, and after a second others have the worker."""
+    drain(solo)
+    midnight = (timezone.now() + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    board, days, clock = Watched(solo.pk, "daily", "global").name, list[str](), [0.0]
+
+    def send(found: list[Announcement]) -> None:
+        days.extend(one.top.window_id for one in found if one.top)
+        clock[0] += 0.6  # seconds that it took
+        if len(days) < 5:
+            watching.mark([board])
+
+    monkeypatch.setattr(announce, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(announce, "_send", send)
+    watching.note({board: {watching.top(10)}}, at=midnight)
+    watching.mark([board])
+    assert boards_announce(now=midnight - timedelta(seconds=0.3)) == 2
+    assert days == [f"daily:{midnight - timedelta(days=1):%Y-%m-%d}", f"daily:{midnight:%Y-%m-%d}"]
+    assert not valkey.cache_add(keys.live_bell(), seconds=1), "rung for, already"
+    assert watching.take(10) == [board]
+
+
+def test_a_turn_that_ends_rings_for_the_next(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    drain(solo)
+    monkeypatch.setattr(announce, "_TURN", -1.0)
+    monkeypatch.setattr(announce, "_AT_ONCE", 1)
+    boards = [Watched(solo.pk, window, "global").name for window in ("daily", "weekly")]
+    watching.note({board: {watching.top(10)} for board in boards}, at=timezone.now())
+    watching.mark(boards)
+    assert boards_announce(now=timezone.now()) == 1
+    assert not valkey.cache_add(keys.live_bell(), seconds=1), "rung for, already"
+    assert boards_announce(now=timezone.now()) == 1
+    assert watching.take(10) == []
 
 
 @pytest.mark.usefixtures("worker")
