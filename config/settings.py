@@ -82,6 +82,7 @@ CHANNEL_LAYERS = {
             "hosts": [{"address": CHANNELS_URL, "socket_timeout": None, "socket_keepalive": True}],
             "prefix": "rung",
             "capacity": 500,  # of a web process that does not read for a while: states, so what is lost is replaced
+            "group_expiry": 60,  # seconds; who lives says so every five, and who died is sent nothing more
         },
     }
 }

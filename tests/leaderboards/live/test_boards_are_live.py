@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.utils import timezone
 
@@ -173,6 +174,24 @@ def test_a_channel_layer_that_was_away_and_has_forgotten_everything_is_joined_ag
         play(ada=5)
         assert _leader(socket.hear()) == ("ada", 5)
         assert socket.ask({"op": "ping"}) == {"type": "pong"}
+
+
+def test_a_web_process_that_died_is_sent_nothing_after_a_minute() -> None:
+    """It cannot say goodbye; whoever lives says every few seconds that it does."""
+    layer = get_channel_layer()
+
+    @async_to_sync
+    async def members_after_a_message() -> int:
+        await layer.group_add("nobodys", "alive")
+        await layer.group_add("nobodys", "dead")
+        server = valkey.client(settings.CHANNELS_URL)
+        (group,) = server.keys("*:nobodys")
+        server.zadd(group, {"dead": time.time() - 61})
+        await layer.group_send("nobodys", {"type": "board"})
+        return int(server.zcard(group))
+
+    assert members_after_a_message() == 1
+    assert layer.group_expiry > 5 * watching.SAID_EVERY
 
 
 @pytest.mark.django_db(transaction=True)
