@@ -213,6 +213,36 @@ def test_an_announcement_that_the_layer_lost_is_noticed_and_asked_for(monkeypatc
     assert async_to_sync(watch)() == [board]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_who_subscribes_beside_the_first_waits_for_the_group_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it reads its snapshot, and what is announced then is not heard here."""
+    board = Watched(1, "daily", "global").name
+
+    async def second_is_early() -> bool:
+        link = Link(Threads(), watched=dict, hear=lambda _: None)
+        entering, both, gate = 0, asyncio.Event(), asyncio.Event()
+
+        async def enter(_: object) -> None:
+            nonlocal entering
+            entering += 1
+            if entering == 2:
+                both.set()
+            await gate.wait()
+
+        monkeypatch.setattr(link, "_enter", enter)
+        loop = asyncio.get_running_loop()
+        first, second = (loop.create_task(link.join(board, {watching.top(limit)})) for limit in (10, 20))
+        waiting = loop.create_task(both.wait())
+        await asyncio.wait({first, second, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        early = not waiting.done()
+        gate.set()
+        await asyncio.wait({first, second})
+        waiting.cancel()
+        return early
+
+    assert not async_to_sync(second_is_early)()
+
+
 @pytest.mark.usefixtures("worker")
 def test_boards_over_several_shards_and_of_one_scope_are_live(web: Web, play: Play, solo: Mode) -> None:
     Mode.objects.filter(pk=solo.pk).update(shards=3)
