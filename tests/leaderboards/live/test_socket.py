@@ -18,6 +18,7 @@ from leaderboards.live.hub import Hub
 from leaderboards.live.looks import Papers
 from leaderboards.live.messages import Message
 from leaderboards.live.sockets import Socket
+from leaderboards.live.threads import Threads
 from leaderboards.models import Mode
 from tests.factories import make_game, make_key, make_mode, make_token
 from tests.leaderboards.live.conftest import Play
@@ -174,6 +175,22 @@ def test_a_subscription_that_is_dismissed_while_its_board_is_read_shows_nothing(
         return sent
 
     assert [one["type"] for one in async_to_sync(told)()] == ["error", "pong"]
+
+
+def test_who_asks_just_as_what_it_asks_begins_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Beginning(dict[object, Any]):
+        """In another thread, right after somebody has seen it."""
+
+        def __contains__(self, key: object) -> bool:
+            return self.pop(key, None) is not None
+
+    async def asked() -> str:
+        threads, under_way = Threads(), asyncio.get_running_loop().create_future()
+        under_way.set_result("answered")
+        monkeypatch.setattr(threads, "_asked", Beginning(board=under_way))
+        return await threads.once("board", lambda: "asked again")
+
+    assert async_to_sync(asked)() == "answered"
 
 
 @pytest.mark.slow
