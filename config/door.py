@@ -1,5 +1,6 @@
-"""The outermost ASGI layer: gives each request its id, bounds its body, counts and logs its answer."""
+"""The outermost ASGI layer: gives each request its id, bounds bodies, counts and logs the answer."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,10 +20,9 @@ _ALIVE = b'{"status":"ok"}'
 _QUIET = ("/livez", "/readyz", "/metrics")
 _ERROR = 400  # the first status that is one
 _SLOW = 1.0  # seconds
-
-
-class _TooLarge(Exception):
-    pass
+_MOST_HELD = 256 * 1024 * 1024  # bytes of bodies in this process, of requests that are not answered yet, whole or not
+_SMALL = 16 * 1024  # bytes of one that passes all the same: few large ones must not keep out a score
+_PATIENCE = 30.0  # seconds for the next piece of a body that has begun
 
 
 class Door:
@@ -32,6 +32,7 @@ class Door:
         self.inner = inner
         self.max_body = max_body
         self.on_start = on_start
+        self.held = 0  # bytes of bodies
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "lifespan":
@@ -56,23 +57,23 @@ class Door:
         self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable, context: RequestContext
     ) -> None:
         begun = time.perf_counter()
-        answer = _Answer(send, context.request_id)
+        answer, body = _Answer(send, context.request_id), _Body(self, receive)
         try:
             if scope["path"] == "/livez" and scope["method"] in ("GET", "HEAD"):
                 context.route = "/livez"  # needs no thread, so it answers when all of them are busy
                 await answer.say(200, b"application/json", _ALIVE)
                 return
-            if _declared_length(scope) > self.max_body:
-                raise _TooLarge  # noqa: TRY301 - one place answers it
-            await self.inner(scope, _Bounded(receive, self.max_body), answer)
+            body.check(_declared_length(scope))
+            await self.inner(scope, body, answer)
             # nothing said: the body broke off, by the caller's going away or by chunks that make no sense
             await answer.problem(errors.InvalidRequest("The body ended before it was whole."))
-        except _TooLarge:
-            await answer.problem(errors.PayloadTooLarge(f"A body may have {self.max_body:,} bytes at most."))
+        except errors.DomainError as error:
+            await answer.problem(error)
         except Exception:
             log.exception("request_failed")
             await answer.problem(errors.InternalError("This is our fault. The request id helps us find it."))
         finally:
+            self.held -= body.came
             _record(scope, context, answer.status, time.perf_counter() - begun)
 
 
@@ -102,20 +103,37 @@ class _Answer:
         await self({"type": "http.response.body", "body": body})
 
 
-class _Bounded:
-    """`receive`, refusing a body that turns out longer than allowed (a chunked one declares nothing)."""
+class _Body:
+    """`receive`, refusing a body that turns out longer than allowed (a chunked one declares nothing) and one that there
+    is no room for. One that stops coming has ended.
+    """
 
-    def __init__(self, receive: ASGIReceiveCallable, most: int) -> None:
+    def __init__(self, door: Door, receive: ASGIReceiveCallable) -> None:
+        self._door = door
         self._receive = receive
-        self._left = most
+        self.came = 0  # bytes
 
     async def __call__(self) -> Any:
-        message = await self._receive()
+        message: Any = await (self._more() if self.came else self._receive())
         if message["type"] == "http.request":
-            self._left -= len(message.get("body", b""))
-            if self._left < 0:
-                raise _TooLarge
+            size = len(message.get("body", b""))
+            self.came += size
+            self._door.held += size
+            self.check(self.came)
         return message
+
+    def check(self, size: int) -> None:
+        if size > self._door.max_body:
+            raise errors.PayloadTooLarge(f"A body may have {self._door.max_body:,} bytes at most.")
+        if size > _SMALL and self._door.held > _MOST_HELD:
+            raise errors.Unavailable("Too many large bodies are on their way already.", retry_after=1)
+
+    async def _more(self) -> Any:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._receive()
+        except TimeoutError:
+            return {"type": "http.disconnect"}
 
 
 async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable, on_start: Callable[[], object]) -> None:

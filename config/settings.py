@@ -82,6 +82,7 @@ CHANNEL_LAYERS = {
             "hosts": [{"address": CHANNELS_URL, "socket_timeout": None, "socket_keepalive": True}],
             "prefix": "rung",
             "capacity": 500,  # of a web process that does not read for a while: states, so what is lost is replaced
+            "group_expiry": 60,  # seconds; who lives says so every five, and who died is sent nothing more
         },
     }
 }
@@ -323,7 +324,7 @@ SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+SESSION_ENGINE = "config.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

@@ -19,6 +19,9 @@ from players.selectors import players_count
 
 _COUNTED_EVERY = 30  # seconds, at least
 _TOLD_FOR = 24 * 3600  # to those who ask while somebody counts
+_MOST_GAMES = 1000
+_Counted = tuple[tuple[int, int], float]  # and when it is due again
+counted_here: dict[int, _Counted] = {}  # by this process, for as long as the cache knows nothing
 
 
 def mode_get(*, game: GameRecord, mode: str) -> Mode:
@@ -91,14 +94,25 @@ def players_of(game: int, at: datetime) -> tuple[int, int]:
     """All, and those seen since midnight UTC. A count reads every row: it is done seldom enough to be a hundredth of
     the time, and whoever asks meanwhile is told what was counted last.
     """
-    key, now, began = f"counted:{game}", at.timestamp(), monotonic()
-    known: tuple[tuple[int, int], float] | None = cache.get(key)
+    now, began = at.timestamp(), monotonic()
+    known: _Counted | None = cache.get(_counted_key(game)) or counted_here.get(game)
     if known is not None:
         counted, due = known
         if now < due:
             return counted
-        cache.set(key, (counted, now + _COUNTED_EVERY), _TOLD_FOR)
+        _keep(game, (counted, now + _COUNTED_EVERY))
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     counted = players_count(game=game), players_count(game=game, seen_since=midnight)
-    cache.set(key, (counted, now + max(_COUNTED_EVERY, 100 * (monotonic() - began))), _TOLD_FOR)
+    _keep(game, (counted, now + max(_COUNTED_EVERY, 100 * (monotonic() - began))))
     return counted
+
+
+def _keep(game: int, counted: _Counted) -> None:
+    cache.set(_counted_key(game), counted, _TOLD_FOR)
+    if len(counted_here) >= _MOST_GAMES:
+        counted_here.clear()
+    counted_here[game] = counted
+
+
+def _counted_key(game: int) -> str:
+    return f"counted:{game}"

@@ -29,7 +29,6 @@ from leaderboards.services.scores import scores_submit
 log = structlog.get_logger(__name__)
 _BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
 _GOOD = 1.0  # seconds
-_MOST_BYTES = 256 * 1024 * 1024  # of bodies that wait, in one process
 Act = Callable[[Sequence[Call]], Sequence[Answer]]
 
 
@@ -37,7 +36,6 @@ class FastLane:
     def __init__(self, inner: ASGI3Application, *, run: Run | None = None) -> None:
         self.inner = inner
         self.lanes = {name: _coalescer(name, lane, run) for name, lane in _LANES.items()}
-        self.held = 0  # bytes of bodies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         call = call_of(scope) if scope["type"] == "http" else None
@@ -51,11 +49,7 @@ class FastLane:
             call.content = body
         context = current()
         context.route, context.hot = call.route.name, True
-        self.held += len(call.content)
-        try:
-            answer = await self._answer(call)
-        finally:
-            self.held -= len(call.content)
+        answer = await self._answer(call)
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -64,8 +58,6 @@ class FastLane:
             shown = pages.public_page(call)
             if shown is not None:
                 return answers.page(call, shown, public=True)
-        if self.held > _MOST_BYTES:
-            return answers.refused(call, _BUSY)
         try:
             return await self.lanes[call.route.lane].ask(call.game, call)
         except Full:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import sample
 from time import monotonic
 
@@ -26,17 +26,22 @@ from leaderboards.models import Mode
 log = structlog.get_logger(__name__)
 _AT_ONCE = 50  # boards
 _PATIENCE = 5.0  # seconds, for the channel layer
+_TURN = 1.0  # seconds, then others have the worker: boards may be marked faster than they are announced
 _SECONDS_A_SWEEP = 1.5
 
 
 def boards_announce(*, now: datetime) -> int:
     """How many were. Whatever fails here, the sweep finds."""
     watching.answer()
-    announced = 0
+    began, announced = monotonic(), 0
     while marked := watching.take(_AT_ONCE):
-        found = [one for board in marked if (one := _made(board, now)) is not None]
+        at = now + timedelta(seconds=monotonic() - began)  # midnight may have passed, and a ban made since holds
+        found = [one for board in marked if (one := _made(board, at)) is not None]
         _send(found)
         announced += len(found)
+        if monotonic() - began > _TURN:
+            watching.ring()  # there may be more
+            break
     return announced
 
 

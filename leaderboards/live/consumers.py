@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import structlog
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
-from config import errors
+from config import errors, problem
 from config.address import client_address
 from config.metrics import SOCKETS_CLOSED
 from config.request_context import begin, new_request_id
@@ -106,11 +106,11 @@ class LiveConsumer:
             message = messages.read(body)
             id_ = message.id
             await self._obey(message)
-        except errors.DomainError as error:
-            self._refuse(id_ or messages.id_in(body), error)
-        except Exception:
-            log.exception("message_failed")
-            self._refuse(id_, errors.InternalError())
+        except Exception as error:
+            known = problem.domain_error(error)
+            if known is None:
+                log.exception("message_failed")
+            self._refuse(id_ or messages.id_in(body), known or errors.InternalError())
 
     async def _obey(self, message: Message) -> None:
         if message.op == "ping":

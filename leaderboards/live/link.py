@@ -23,9 +23,10 @@ _AGAIN = 0.5  # seconds, after the channel layer has failed
 
 
 class _Numbers:
-    __slots__ = ("came", "due")
+    __slots__ = ("came", "due", "entered")
 
     def __init__(self) -> None:
+        self.entered = False  # the group
         self.came = 0  # the last announcement that did
         self.due = 0  # the last that there was, when that was last asked
 
@@ -48,13 +49,14 @@ class Link:
             self._spawn(act())
 
     async def join(self, board: str, said: Collection[str]) -> None:
-        first = board not in self._numbers
         known = self._numbers.setdefault(board, _Numbers())
         try:
             await self._threads.run(partial(watching.note, {board: said}, at=timezone.now()))
-            if first:
-                (known.came,) = await self._threads.run(partial(watching.numbers, [board]))
+            if not known.entered:  # another may be about to: nobody looks before one of them is done
+                (number,) = await self._threads.run(partial(watching.numbers, [board]))
+                known.came = max(known.came, number)
                 await self._enter([board])
+                known.entered = True
         except valkey.ValkeyUnavailable:
             self._return()
 

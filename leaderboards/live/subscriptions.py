@@ -39,8 +39,9 @@ class Subscription(ABC):
 
     def begin(self) -> None:
         """Once what is there has been read. Until then the newest of what is announced is kept, and nothing sent."""
-        self.looked = True
-        self.socket.wake(self)
+        if self.socket.subscriptions.get(self.id) is self:  # else it was ended meanwhile, and is told nothing more
+            self.looked = True
+            self.socket.wake(self)
 
     @abstractmethod
     def hear(self, heard: Heard) -> bool:

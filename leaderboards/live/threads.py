@@ -22,9 +22,10 @@ class Threads:
 
     async def once(self, key: object, act: Callable[[], T]) -> T:
         """The same for all who ask before it begins."""
-        if key not in self._asked:
-            self._asked[key] = asyncio.ensure_future(self.run(partial(self._begun, key, act)))
-        found: T = await asyncio.shield(self._asked[key])
+        asked = self._asked.get(key)  # one look: a thread may take it away at any moment
+        if asked is None:
+            asked = self._asked[key] = asyncio.ensure_future(self.run(partial(self._begun, key, act)))
+        found: T = await asyncio.shield(asked)
         return found
 
     def _begun(self, key: object, act: Callable[[], T]) -> T:

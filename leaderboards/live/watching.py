@@ -104,6 +104,10 @@ def mark(some: Iterable[str]) -> None:
         return
     with valkey.answering("cache"):
         _server().sadd(keys.live_dirty(), *marked)
+    ring()
+
+
+def ring() -> None:
     try:
         if valkey.cache_add(keys.live_bell(), seconds=_BELL):
             celery.send_task("leaderboards.tasks.announce", expires=2 * _BELL)

@@ -1,13 +1,15 @@
 """The outermost layer: what it adds to every answer, what it lets no further, what it says when all else failed."""
 
+import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 
+from config.bridge import whole_body
 from config.door import Door
 
 MOST = 10
@@ -42,20 +44,28 @@ async def broken_half_way(scope: Any, receive: Any, send: Any) -> None:
     raise RuntimeError
 
 
-def _ask(inner: Inner, *pieces: bytes, **scope: Any) -> list[dict[str, Any]]:
+def _ask(inner: Inner, *pieces: bytes, door: Door | None = None, **scope: Any) -> list[dict[str, Any]]:
     """What is sent to a caller that sends these pieces."""
-    waiting = list(pieces or (b"",))
+    return async_to_sync(_asked)(door or Door(inner, max_body=MOST), _pieces(*pieces), **scope)
+
+
+async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def _asked(door: Door, body: AsyncIterator[bytes], **scope: Any) -> list[dict[str, Any]]:
     sent: list[dict[str, Any]] = []
 
     async def receive() -> Any:
-        piece = waiting.pop(0)
-        return {"type": "http.request", "body": piece, "more_body": bool(waiting)}
+        piece = await anext(body, None)
+        return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    whole = {"type": "http", "method": "GET", "path": "/v1/games", "headers": [], **scope}
-    async_to_sync(Door(inner, max_body=MOST))(whole, receive, send)
+    whole: Any = {"type": "http", "method": "GET", "path": "/v1/games", "headers": [], **scope}
+    await door(whole, receive, send)
     return sent
 
 
@@ -90,6 +100,50 @@ def test_a_body_of_the_most_that_is_allowed_passes() -> None:
 def test_a_longer_body_is_too_large_be_it_declared_or_not() -> None:
     assert _told(_ask(echo, b"12345", b"678901")) == (413, "payload_too_large")
     assert _told(_ask(echo, headers=[(b"content-length", b"11")])) == (413, "payload_too_large")
+
+
+def test_bodies_that_are_not_whole_yet_are_bounded_together_and_small_ones_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("config.door._MOST_HELD", 10)
+    monkeypatch.setattr("config.door._SMALL", 2)
+    door = Door(echo, max_body=MOST)
+
+    async def beside_one_that_waits() -> tuple[list[Any], list[Any], list[Any]]:
+        came, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def patient() -> AsyncIterator[bytes]:
+            yield b"123456"
+            came.set()
+            await goes_on.wait()
+            yield b"7"
+
+        first = asyncio.get_running_loop().create_task(_asked(door, patient()))
+        await came.wait()
+        others = [await _asked(door, _pieces(body)) for body in (b"12345", b"12")]
+        goes_on.set()
+        return await first, others[0], others[1]
+
+    first, large, small = async_to_sync(beside_one_that_waits)()
+    assert (first[0]["status"], first[1]["body"]) == (200, b"1234567")
+    assert _told(large) == (503, "unavailable")
+    assert _headers(large)[b"retry-after"] == b"1"
+    assert (small[0]["status"], small[1]["body"]) == (200, b"12")
+    assert _ask(echo, b"1234567890", door=door)[0]["status"] == 200, "all of it was given back"
+
+
+def test_a_body_that_stops_coming_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("config.door._PATIENCE", 0.01)
+
+    async def stopping() -> AsyncIterator[bytes]:
+        yield b"123"
+        await asyncio.Event().wait()
+        yield b""
+
+    async def read(scope: Any, receive: Any, send: Any) -> None:
+        assert await whole_body(receive) is None
+
+    assert _told(async_to_sync(_asked)(Door(read, max_body=MOST), stopping())) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("declared", [b"", b"-1", b"1e9", b"0x10", b"\xb2", b"9" * 5000])

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests import live
+from tests.sockets import opened, subscribe
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,6 +32,13 @@ def test_people_get_a_page(orphaned: live.Web) -> None:
     answer = httpx.get(orphaned.origin, timeout=20)
     assert answer.status_code == 503
     assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_sockets_are_told_to_come_back(orphaned: live.Web) -> None:
+    with opened(orphaned) as socket:
+        told = socket.ask(subscribe())
+        assert (told["type"], told["id"], told["code"]) == ("error", "a", "unavailable")
+        assert socket.ask({"op": "ping"}) == {"type": "pong"}, "it stays open"
 
 
 def test_the_probe_names_the_database(orphaned: live.Web) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from leaderboards.errors import ModeNotFound
 from leaderboards.selectors import mode_get, mode_state, players_of
@@ -76,3 +77,19 @@ def test_players_are_counted_seldom() -> None:
     make_player(game)
     assert players_of(game.pk, now + timedelta(seconds=29)) == (1, 1), "what was counted last"
     assert players_of(game.pk, now + timedelta(seconds=61)) == (2, 1)
+
+
+def test_without_the_cache_players_are_counted_no_more_often(
+    settings: Settings, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:9/0"}}
+    game, now = make_game(), datetime(2026, 4, 5, 12, tzinfo=UTC)
+    make_player(game, last_seen_at=now)
+    assert players_of(game.pk, now) == (1, 1)
+    make_player(game)
+    with django_assert_num_queries(0):
+        assert players_of(game.pk, now + timedelta(seconds=29)) == (1, 1), "what was counted last"
+    later = now + timedelta(hours=1)  # however slow the machine is
+    assert players_of(game.pk, later) == (2, 1)
+    with django_assert_num_queries(0):
+        assert players_of(game.pk, later + timedelta(seconds=29)) == (2, 1)

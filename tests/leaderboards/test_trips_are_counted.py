@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from config import recall, valkey
-from leaderboards import histograms, waiting
+from leaderboards import histograms, selectors, waiting
 from leaderboards.models import Mode
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode, make_token
@@ -67,6 +67,7 @@ class House:
 
     def __call__(self, method: str, path: str, *, credential: str = "", **request: Any) -> Cost:
         valkey.client(settings.CACHE_URL).flushdb()  # no bell is rung, nothing counted
+        selectors.counted_here.clear()
         self.trips.sent.clear()
         with CaptureQueriesContext(connection) as asked:
             answer = self.api(method, f"/v1/games/arena{path}", credential=credential or self.key, **request)

@@ -5,8 +5,10 @@ from datetime import timedelta
 import jwt
 import pytest
 import time_machine
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
+from pytest_django import Settings
 
 from players import tokens
 from players.models import Game
@@ -207,6 +209,20 @@ def test_a_name_on_the_page_is_text_and_never_markup(arena: Game) -> None:
     told = person.get(HOME).content.decode()
     assert "&lt;script&gt;alert(1)" in told
     assert "<script>alert" not in told
+
+
+def test_without_the_cache_nobody_is_signed_in_and_all_are_told_to_come_back(arena: Game, settings: Settings) -> None:
+    """Django itself tries ten thousand times to keep a session that cannot be kept."""
+    User.objects.create_user("ops", password="a long password", is_staff=True)
+    person, operator = Person(), Person()
+    csrf = operator.csrf("/admin/login/")
+    fields = {"username": "ops", "password": "a long password", "csrfmiddlewaretoken": csrf}
+    token = make_token(arena, "p-1")
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:9/0"}}
+    for answer in (person.get(f"{HOME}/enter?token={token}"), operator.post("/admin/login/", fields)):
+        assert (answer.status_code, answer["Retry-After"]) == (503, "1")
+        assert "Out of reach just now" in text_of(answer)
+        assert "sessionid" not in answer.cookies
 
 
 def test_a_command_makes_such_a_link(arena: Game, capsys: pytest.CaptureFixture[str]) -> None:

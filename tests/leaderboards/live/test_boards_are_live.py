@@ -6,12 +6,15 @@ from datetime import timedelta
 
 import pytest
 from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.utils import timezone
 
 from config import valkey
-from leaderboards.live import watching
+from leaderboards import keys
+from leaderboards.live import announce, watching
 from leaderboards.live.announce import boards_announce, boards_sweep
+from leaderboards.live.announcements import Announcement
 from leaderboards.live.link import Link
 from leaderboards.live.threads import Threads
 from leaderboards.live.watching import Watched
@@ -126,6 +129,41 @@ def test_what_was_not_announced_is_found_by_the_sweep(web: Web, play: Play, solo
         assert (told["window_id"], told["entries"]) == (f"daily:{tomorrow:%Y-%m-%d}", [])
 
 
+def test_whoever_announces_has_a_turn_and_its_clock_goes_on(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board marked again and again: over midnight it is another, and after a second others have the worker."""
+    drain(solo)
+    midnight = (timezone.now() + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    board, days, clock = Watched(solo.pk, "daily", "global").name, list[str](), [0.0]
+
+    def send(found: list[Announcement]) -> None:
+        days.extend(one.top.window_id for one in found if one.top)
+        clock[0] += 0.6  # seconds that it took
+        if len(days) < 5:
+            watching.mark([board])
+
+    monkeypatch.setattr(announce, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(announce, "_send", send)
+    watching.note({board: {watching.top(10)}}, at=midnight)
+    watching.mark([board])
+    assert boards_announce(now=midnight - timedelta(seconds=0.3)) == 2
+    assert days == [f"daily:{midnight - timedelta(days=1):%Y-%m-%d}", f"daily:{midnight:%Y-%m-%d}"]
+    assert not valkey.cache_add(keys.live_bell(), seconds=1), "rung for, already"
+    assert watching.take(10) == [board]
+
+
+def test_a_turn_that_ends_rings_for_the_next(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    drain(solo)
+    monkeypatch.setattr(announce, "_TURN", -1.0)
+    monkeypatch.setattr(announce, "_AT_ONCE", 1)
+    boards = [Watched(solo.pk, window, "global").name for window in ("daily", "weekly")]
+    watching.note({board: {watching.top(10)} for board in boards}, at=timezone.now())
+    watching.mark(boards)
+    assert boards_announce(now=timezone.now()) == 1
+    assert not valkey.cache_add(keys.live_bell(), seconds=1), "rung for, already"
+    assert boards_announce(now=timezone.now()) == 1
+    assert watching.take(10) == []
+
+
 @pytest.mark.usefixtures("worker")
 def test_a_channel_layer_that_was_away_and_has_forgotten_everything_is_joined_again(web: Web, play: Play) -> None:
     with opened(web) as socket:
@@ -136,6 +174,24 @@ def test_a_channel_layer_that_was_away_and_has_forgotten_everything_is_joined_ag
         play(ada=5)
         assert _leader(socket.hear()) == ("ada", 5)
         assert socket.ask({"op": "ping"}) == {"type": "pong"}
+
+
+def test_a_web_process_that_died_is_sent_nothing_after_a_minute() -> None:
+    """It cannot say goodbye; whoever lives says every few seconds that it does."""
+    layer = get_channel_layer()
+
+    @async_to_sync
+    async def members_after_a_message() -> int:
+        await layer.group_add("nobodys", "alive")
+        await layer.group_add("nobodys", "dead")
+        server = valkey.client(settings.CHANNELS_URL)
+        (group,) = server.keys("*:nobodys")
+        server.zadd(group, {"dead": time.time() - 61})
+        await layer.group_send("nobodys", {"type": "board"})
+        return int(server.zcard(group))
+
+    assert members_after_a_message() == 1
+    assert layer.group_expiry > 5 * watching.SAID_EVERY
 
 
 @pytest.mark.django_db(transaction=True)
@@ -155,6 +211,36 @@ def test_an_announcement_that_the_layer_lost_is_noticed_and_asked_for(monkeypatc
         return False
 
     assert async_to_sync(watch)()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_subscribes_beside_the_first_waits_for_the_group_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it reads its snapshot, and what is announced then is not heard here."""
+    board = Watched(1, "daily", "global").name
+
+    async def second_is_early() -> bool:
+        link = Link(Threads(), watched=dict, hear=lambda _: None)
+        entering, both, gate = 0, asyncio.Event(), asyncio.Event()
+
+        async def enter(_: object) -> None:
+            nonlocal entering
+            entering += 1
+            if entering == 2:
+                both.set()
+            await gate.wait()
+
+        monkeypatch.setattr(link, "_enter", enter)
+        loop = asyncio.get_running_loop()
+        first, second = (loop.create_task(link.join(board, {watching.top(limit)})) for limit in (10, 20))
+        waiting = loop.create_task(both.wait())
+        await asyncio.wait({first, second, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        early = not waiting.done()
+        gate.set()
+        await asyncio.wait({first, second})
+        waiting.cancel()
+        return early
+
+    assert not async_to_sync(second_is_early)()
 
 
 @pytest.mark.usefixtures("worker")

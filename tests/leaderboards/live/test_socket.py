@@ -1,12 +1,24 @@
 """`/ws` on a real port: what is wrong is answered, what is too much is closed, and a quiet socket stays open."""
 
+import asyncio
 import json
 from contextlib import suppress
+from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from config.errors import Unauthenticated
+from leaderboards.live import looks
+from leaderboards.live.announcements import Top
+from leaderboards.live.consumers import LiveConsumer
+from leaderboards.live.hub import Hub
+from leaderboards.live.looks import Papers
+from leaderboards.live.messages import Message
+from leaderboards.live.sockets import Socket
+from leaderboards.live.threads import Threads
 from leaderboards.models import Mode
 from tests.factories import make_game, make_key, make_mode, make_token
 from tests.leaderboards.live.conftest import Play
@@ -130,6 +142,55 @@ def test_sockets_of_an_address_and_of_a_player_are_limited(strict: Web, solo: Mo
         with opened(strict) as one_too_many:
             assert one_too_many.hear()["code"] == "rate_limited"
             assert one_too_many.closed_with() == 4429
+
+
+def test_a_subscription_that_is_dismissed_while_its_board_is_read_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def told() -> list[Any]:
+        hub, sent, ponged, loop = Hub(), list[Any](), asyncio.Event(), asyncio.get_running_loop()
+        said = [subscribe(), {"op": "ping"}]
+
+        async def receive() -> Any:
+            if said:
+                return {"type": "websocket.receive", "text": json.dumps(said.pop(0))}
+            await ponged.wait()  # with all that there was to say
+            return {"type": "websocket.disconnect"}
+
+        async def send(event: Any) -> None:
+            sent.append(json.loads(event["text"]))
+            if sent[-1]["type"] == "pong":
+                ponged.set()
+
+        socket = Socket(send, address="")
+
+        def top_now(_papers: Papers, message: Message) -> Top:
+            loop.call_soon_threadsafe(hub.dismiss, socket.subscriptions[message.id], Unauthenticated())
+            return Top(1, 1, 0, "daily:2026-04-05", b"null", 10, [])
+
+        watch = looks.Watch("1|daily|global", "arena", None, None, None, by_session=False)
+        monkeypatch.setattr(looks, "watch_of", lambda *_: watch)
+        monkeypatch.setattr(looks, "top_now", top_now)
+        await LiveConsumer(hub, socket, Papers()).serve(receive)
+        return sent
+
+    assert [one["type"] for one in async_to_sync(told)()] == ["error", "pong"]
+
+
+def test_who_asks_just_as_what_it_asks_begins_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Beginning(dict[object, Any]):
+        """In another thread, right after somebody has seen it."""
+
+        def __contains__(self, key: object) -> bool:
+            return self.pop(key, None) is not None
+
+    async def asked() -> str:
+        threads, under_way = Threads(), asyncio.get_running_loop().create_future()
+        under_way.set_result("answered")
+        monkeypatch.setattr(threads, "_asked", Beginning(board=under_way))
+        return await threads.once("board", lambda: "asked again")
+
+    assert async_to_sync(asked)() == "answered"
 
 
 @pytest.mark.slow
