@@ -112,13 +112,15 @@ class _Body:
         self._door = door
         self._receive = receive
         self.came = 0  # bytes
+        self._begun = False  # and not ended: after its end nothing comes until the caller goes, however long that takes
 
     async def __call__(self) -> Any:
-        message: Any = await (self._more() if self.came else self._receive())
+        message: Any = await (self._more() if self._begun else self._receive())
         if message["type"] == "http.request":
             size = len(message.get("body", b""))
             self.came += size
             self._door.held += size
+            self._begun = self.came > 0 and message.get("more_body", False)
             self.check(self.came)
         return message
 

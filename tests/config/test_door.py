@@ -4,7 +4,9 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -144,6 +146,26 @@ def test_a_body_that_stops_coming_is_not_waited_for(monkeypatch: pytest.MonkeyPa
         assert await whole_body(receive) is None
 
     assert _told(async_to_sync(_asked)(Door(read, max_body=MOST), stopping())) == (400, "invalid_request")
+
+
+def test_a_body_that_is_whole_has_not_stopped_coming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for the caller to go waits for as long as it stays."""
+    monkeypatch.setattr("config.door._PATIENCE", 0.01)
+    sends = [{"type": "http.request", "body": b"123", "more_body": False}]
+    heard: list[Any] = []
+
+    async def receive() -> Any:
+        return sends.pop() if sends else await asyncio.Event().wait()
+
+    async def wait(scope: Any, receive: Any, send: Any) -> None:
+        assert await whole_body(receive) == b"123"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                heard.append(await receive())
+
+    scope: Any = {"type": "http", "method": "GET", "path": "/v1/games", "headers": []}
+    async_to_sync(Door(wait, max_body=MOST))(scope, receive, AsyncMock())
+    assert heard == []
 
 
 @pytest.mark.parametrize("declared", [b"", b"-1", b"1e9", b"0x10", b"\xb2", b"9" * 5000])
