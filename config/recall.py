@@ -89,6 +89,10 @@ class Recall(Generic[K, V]):
         self._size = size
         self._kept: dict[K, tuple[int, float, V]] = {}
 
+    def drop(self) -> None:
+        """All of it, in this process."""
+        self._kept.clear()
+
     def get(self, key: K) -> V | None:
         epoch = changes.epoch
         if epoch is None:

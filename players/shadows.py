@@ -54,6 +54,11 @@ def player_shadowed(game: int, player_id: str, *, mode: int, at: datetime) -> in
     return found.player if kinds == {_SHADOW} else None
 
 
+def shadows_look_again() -> None:
+    """Who asks next is told what the database says then; news that is on its way from another process is not waited for."""
+    _remembered.drop()
+
+
 def _load(_: str) -> _Shadows:
     found = _rows(_ALL, [_SHADOW, timezone.now() - _LINGERS])
     return _MANY if len(found) > _FEW else _gathered(found)

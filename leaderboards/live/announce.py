@@ -22,6 +22,7 @@ from leaderboards.live.announcements import FORMAT, Announcement, Top
 from leaderboards.live.states import ranks_of, top_of
 from leaderboards.live.watching import Watchers
 from leaderboards.models import Mode
+from players.shadows import shadows_look_again
 
 log = structlog.get_logger(__name__)
 _AT_ONCE = 50  # boards
@@ -79,13 +80,16 @@ def _made(board: str, now: datetime) -> Announcement | None:
 
 
 def _announcement(name: str, board: Board, on: Watchers, now: datetime) -> Announcement:
-    viewers = {one: seen for one in {*on.players, *on.themselves} if (seen := seen_by(board, one, at=now)) is not board}
-    ranks = ranks_of(board, [*{*on.followed, *on.themselves}.difference(viewers.keys() - on.followed)])
+    top, ranks = _top(board, on), ranks_of(board, [*{*on.followed, *on.themselves}])
+    known = {*on.players, *on.themselves}
+    if known:
+        shadows_look_again()  # who was shadow banned and is off the top just read must not be shown it
+    viewers = {one: seen for one in known if (seen := seen_by(board, one, at=now)) is not board}
     return Announcement(
         FORMAT,
         name,
         0,
-        _top(board, on),
+        top,
         frozenset(on.players).difference(viewers),
         {one: top_of(viewers[one], on.limit) for one in on.players if one in viewers and on.limit},
         {one: ranks_of(viewers[one], [one])[one] if one in viewers else ranks[one] for one in on.themselves},

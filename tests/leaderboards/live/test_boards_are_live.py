@@ -10,7 +10,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 from django.utils import timezone
 
-from config import valkey
+from config import recall, valkey
 from leaderboards import keys
 from leaderboards.live import announce, watching
 from leaderboards.live.announce import boards_announce, boards_sweep
@@ -20,6 +20,7 @@ from leaderboards.live.threads import Threads
 from leaderboards.live.watching import Watched
 from leaderboards.models import Mode
 from players.models import Ban, Player
+from players.shadows import player_shadowed
 from tests.cutting import connections_cut
 from tests.embedded.processes_of import wait_until
 from tests.factories import make_key, make_player, make_token
@@ -149,6 +150,27 @@ def test_whoever_announces_has_a_turn_and_its_clock_goes_on(solo: Mode, monkeypa
     assert days == [f"daily:{midnight - timedelta(days=1):%Y-%m-%d}", f"daily:{midnight:%Y-%m-%d}"]
     assert not valkey.cache_add(keys.live_bell(), seconds=1), "rung for, already"
     assert watching.take(10) == [board]
+
+
+def test_who_is_off_the_top_by_a_shadow_ban_that_was_not_heard_of_yet_is_not_shown_it(
+    solo: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Announcement] = []
+    monkeypatch.setattr(announce, "_send", sent.extend)
+    nova, board = make_player(solo.game, "nova"), Watched(solo.pk, "alltime", "global").name
+    drain(solo)
+    watching.note({board: {watching.top(10), watching.player("nova"), watching.itself("nova")}}, at=timezone.now())
+    wait_until(lambda: player_shadowed(solo.game_id, "nova", mode=solo.pk, at=timezone.now()) is None and _hears())
+    Ban.objects.bulk_create([Ban(player=nova, kind=Ban.Kind.SHADOW, reason="", starts_at=timezone.now())])  # no signal
+    watching.mark([board])
+    boards_announce(now=timezone.now())
+    (told,) = sent
+    assert "nova" not in told.players
+    assert "nova" in told.ghosts
+
+
+def _hears() -> bool:
+    return recall.changes.epoch is not None  # else nothing is remembered
 
 
 def test_a_turn_that_ends_rings_for_the_next(solo: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
