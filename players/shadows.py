@@ -55,7 +55,7 @@ def player_shadowed(game: int, player_id: str, *, mode: int, at: datetime) -> in
 
 
 def shadows_look_again() -> None:
-    """Who asks next is told what the database says then; news that is on its way from another process is not waited for."""
+    """Who asks next is told what the database says then: news from another process may still be on its way."""
     _remembered.drop()
 
 

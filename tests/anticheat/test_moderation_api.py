@@ -7,22 +7,14 @@ from uuid import UUID
 import pytest
 from django.contrib.auth.models import Permission
 
-<<<<<<< HEAD
-from anticheat import selections
-from anticheat.models import Case, OwnPlayer, Ruling
-=======
 from anticheat import selections, whatif
-from anticheat.models import Case
->>>>>>> trust2
+from anticheat.models import Case, OwnPlayer, Ruling
 from anticheat.services.rollbacks import rollbacks_run
 from leaderboards.models import Mode
 from players.models import ApiKey, Ban, Player
 from players.scopes import Scope
-<<<<<<< HEAD
 from tests.anticheat.operators import make_operator, signed_in
-=======
 from tests.anticheat.suspects import make_exploiters
->>>>>>> trust2
 from tests.client import ApiClient
 from tests.factories import make_game, make_key, make_mode
 from tests.leaderboards.spine import drain
