@@ -112,9 +112,12 @@ async function again() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", "[data-until]"]) {
+    const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
+    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
       const [now, fresh] = [document.querySelector(part), page.querySelector(part)];
-      if (now && fresh && !now.contains(document.activeElement)) now.replaceWith(document.adoptNode(fresh));
+      if (!now || now.contains(document.activeElement)) continue;
+      if (fresh) now.replaceWith(document.adoptNode(fresh));
+      else now.remove();
     }
     adorn();
     tick();

@@ -52,6 +52,7 @@ def _entry(rank: int, player: str, score: int, **fields: Any) -> dict[str, Any]:
 
 NAMES = "[...document.querySelectorAll('[data-rows] .entry .name')].map(one => one.textContent).join()"
 PULSE = "document.querySelector('[data-pulse-text]').textContent"
+ENDS = "[...document.querySelectorAll('time[data-left]')]"
 
 
 def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visitor]) -> None:
@@ -129,6 +130,18 @@ def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Vis
     visitor.page.get_by_role("heading", name="No score yet").wait_for()
     assert visitor.page.locator("[data-rows] .entry").count() == 0
     assert visitor.page.locator("#total").inner_text() == "0"
+
+
+def test_a_countdown_that_has_run_out_begins_anew_on_every_page_that_has_one(visitor: Visitor) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    for path, other in (("/", "added"), ("/g/arena", "beside"), ("/embed/arena/solo/daily", None)):
+        visitor.visit(path)
+        visitor.page.evaluate(f"{ENDS}.forEach(one => one.dateTime = '2026-01-01T00:00:00Z')")
+        if other:
+            make_mode(game, other, windows=["alltime"])  # now first on the page, and without an end
+        wait_for(visitor.page, f"{ENDS}.every(one => new Date(one.dateTime) > Date.now())", seconds=60)
+        assert visitor.page.evaluate(f"{ENDS}.length") == 1, path
 
 
 def test_on_a_phone_that_wants_no_motion_nothing_moves(new_visitor: Callable[..., Visitor]) -> None:
