@@ -117,6 +117,21 @@ def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called
     assert visitor.page.locator("[data-rows] .name").all_inner_texts() == ["a"], "what was seen stays"
 
 
+@pytest.mark.parametrize("code", ["unavailable", "internal_error"])
+def test_what_cannot_be_answered_for_a_moment_is_asked_for_later(
+    new_visitor: Callable[..., Visitor], code: str
+) -> None:
+    make_mode(make_game("arena"))
+    script = Script(new_visitor())
+    script.visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    script.tell("error", 0, [], code=code)
+    script.wait(f"{PULSE}.startsWith('Reconnecting')")
+    script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
+    script.tell("snapshot", 1, [])
+    script.wait(f"{PULSE} === 'Live'")
+
+
 def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Visitor]) -> None:
     game = make_game("arena")
     make_mode(game)
