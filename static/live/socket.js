@@ -99,8 +99,10 @@ export class Socket {
   }
 
   #refused(topic, code) {
-    // what has ended may be shown to who one is by now; what is refused from the start is not live
-    if (MOMENTARY.includes(code) || topic.seq) this.#later(topic);
+    // what has ended may be shown to who one is by now, on a socket that is opened as such; what is refused from the
+    // start is not live
+    if (code === "unauthenticated" && topic.seq) this.#lost();
+    else if (MOMENTARY.includes(code) || topic.seq) this.#later(topic);
     else if (topic.message.op === "subscribe") this.#say("offline");
   }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import make_game, make_mode
+from tests.factories import make_game, make_mode, make_token
 from tests.pages.browser import Visitor, wait_for
 from tests.pages.scenes import play
 
@@ -110,9 +110,9 @@ def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called
     script.wait_for_ops("subscribe")
     script.tell("snapshot", 1, [_entry(1, "a", 300)])
     script.wait(f"{PULSE} === 'Live'")
-    script.tell("error", 0, [], code="unauthenticated")
+    script.tell("error", 0, [], code="game_not_found")
     script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
-    script.tell("error", 0, [], code="unauthenticated")
+    script.tell("error", 0, [], code="game_not_found")
     script.wait(f"{PULSE}.startsWith('Offline')")
     assert visitor.page.locator("[data-rows] .name").all_inner_texts() == ["a"], "what was seen stays"
 
@@ -130,6 +130,28 @@ def test_what_cannot_be_answered_for_a_moment_is_asked_for_later(
     script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
     script.tell("snapshot", 1, [])
     script.wait(f"{PULSE} === 'Live'")
+
+
+def test_who_is_known_as_somebody_else_by_now_asks_on_a_new_socket(new_visitor: Callable[..., Visitor]) -> None:
+    """A socket keeps the cookie it was opened with: asked on the same one, it would be told as nobody."""
+    game = make_game("arena")
+    make_mode(game)
+    visitor = new_visitor()
+    script = Script(visitor)
+    visitor.visit(f"/g/arena/enter?token={make_token(game, 'a')}&next=/g/arena/solo/daily")
+    script.wait_for_ops("subscribe", "follow")
+    script.tell("snapshot", 1, [_entry(1, "a", 300)])
+    script.wait(f"{PULSE} === 'Live'")
+    script.heard.clear()
+    script.tell("error", 0, [], code="unauthenticated")
+    script.wait_for_ops("subscribe", "follow")
+    assert len(script.sockets) == 2
+    script.tell("snapshot", 1, [_entry(1, "a", 400)])
+    script.wait(f"{PULSE} === 'Live'")
+    script.tell("error", 0, [], code="unauthenticated", id="me")
+    script.tell("update", 2, [_entry(1, "a", 500)])
+    script.wait("document.querySelector('[data-rows] .score').textContent === '500'")
+    assert len(script.sockets) == 2, "refused from the start, it is not asked for again"
 
 
 def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Visitor]) -> None:
