@@ -12,7 +12,7 @@ const LOOKED_EVERY = 10_000;
 const followed = document.querySelector("[data-follow]");
 const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
 const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
-const waiting = new Map(); // what came while nobody looked: only the last state counts
+const waiting = new Map(); // what is to be done once somebody looks: of each thing the last
 let heardAt = Date.now();
 let state = "";
 
@@ -53,32 +53,39 @@ function hear(board, message) {
     board.begin();
     refresh(Math.random() * 3000);
   }
-  if (document.hidden) waiting.set(board, message);
-  else show(board, message);
+  seen(board, () => show(board, message));
+}
+
+function seen(thing, act) {
+  if (document.hidden) waiting.set(thing, act);
+  else act();
 }
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  for (const [board, message] of waiting) show(board, message);
+  const acts = [...waiting.values()];
   waiting.clear();
+  for (const act of acts) act();
   tick();
 });
 
-const happened = document.querySelector("[data-feed]");
-const feed = happened && new Feed();
+const feed = new Feed();
 let lookedAt = Date.now();
 let looking = 0;
 function news() {
-  if (!feed || looking) return;
-  if ("private" in happened.dataset) {
-    refresh(500); // the API knows no sessions, the page does
+  const shown = document.querySelector("[data-feed]");
+  if (!shown || looking) return;
+  if ("byPage" in shown.dataset) {
+    refresh(500); // of many modes, or of a private one: the API knows no sessions, the page does
     return;
   }
   const soon = Math.max(500, lookedAt + LOOKED_EVERY - Date.now()) + Math.random() * 1000;
-  looking = setTimeout(() => {
-    [lookedAt, looking] = [Date.now(), 0];
-    if (!document.hidden) feed.look();
-  }, soon);
+  looking = setTimeout(() => seen(feed, look), soon);
+}
+
+function look() {
+  [lookedAt, looking] = [Date.now(), 0];
+  feed.look();
 }
 
 // --- who is signed in ------------------------------------------------------------------------------------------

@@ -5,9 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from leaderboards.models import Mode
+from leaderboards.noticing import mode_look
+from players.models import Game
 from tests.factories import make_game, make_mode, make_token
 from tests.pages.browser import Visitor, wait_for
+from tests.pages.people import ban
 from tests.pages.scenes import play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +57,7 @@ def _entry(rank: int, player: str, score: int, **fields: Any) -> dict[str, Any]:
 
 NAMES = "[...document.querySelectorAll('[data-rows] .entry .name')].map(one => one.textContent).join()"
 PULSE = "document.querySelector('[data-pulse-text]').textContent"
+FEED = "[...document.querySelectorAll('.feed li bdi')].map(one => one.textContent).join()"
 ENDS = "[...document.querySelectorAll('time[data-left]')]"
 
 
@@ -179,6 +185,56 @@ def test_a_countdown_that_has_run_out_begins_anew_on_every_page_that_has_one(vis
             make_mode(game, other, windows=["alltime"])  # now first on the page, and without an end
         wait_for(visitor.page, f"{ENDS}.every(one => new Date(one.dateTime) > Date.now())", seconds=60)
         assert visitor.page.evaluate(f"{ENDS}.length") == 1, path
+
+
+def _takes_the_lead(game: Game, player: str) -> Mode:
+    play(game, "solo", {player: 300})
+    mode = Mode.objects.select_related("game").get(game=game)
+    mode_look(mode=mode, best=None, now=timezone.now())
+    return mode
+
+
+@pytest.mark.parametrize("path", ["/", "/g/arena", "/g/arena/solo/alltime"])
+def test_who_is_banned_leaves_what_just_happened(new_visitor: Callable[..., Visitor], path: str) -> None:
+    game = make_game("arena")
+    make_mode(game, windows=["alltime"])
+    mode = _takes_the_lead(game, "cheat")
+    script = Script(new_visitor())
+    script.visitor.visit(path)
+    script.wait_for_ops("subscribe")
+    assert script.visitor.page.evaluate(FEED) == "cheat"
+    ban(mode, "cheat")
+    script.tell("snapshot", 1, [_entry(1, "cheat", 300)])
+    script.tell("update", 2, [])
+    wait_for(script.visitor.page, f"{FEED} === ''", seconds=60)
+    if path != "/":
+        assert script.visitor.page.get_by_text("Quiet so far.").is_visible()
+
+
+AWAY = "Object.defineProperty(document, 'hidden', {get: () => window.away === true})"
+BACK = "window.away = false; document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def test_a_page_that_nobody_looks_at_asks_for_news_once_somebody_does(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game, windows=["alltime"])
+    mode = _takes_the_lead(game, "cheat")
+    script = Script(new_visitor())
+    page, asked = script.visitor.page, list[str]()
+    page.add_init_script(AWAY)
+    page.clock.install()
+    script.visitor.visit("/g/arena/solo/alltime")
+    script.wait_for_ops("subscribe")
+    script.tell("snapshot", 1, [_entry(1, "cheat", 300)])
+    script.wait(f"{PULSE} === 'Live'")
+    page.evaluate("window.away = true")
+    ban(mode, "cheat")
+    page.on("request", lambda request: asked.append(request.url))
+    script.tell("update", 2, [])
+    page.clock.run_for(15_000)
+    assert (asked, page.evaluate(NAMES), page.evaluate(FEED)) == ([], "cheat", "cheat")
+    page.evaluate(BACK)
+    wait_for(page, f"{NAMES} === '' && {FEED} === ''", seconds=60)
 
 
 def test_on_a_phone_that_wants_no_motion_nothing_moves(new_visitor: Callable[..., Visitor]) -> None:
