@@ -47,7 +47,10 @@ function show(board, message) {
 
 function hear(board, message) {
   heardAt = Date.now();
-  if (message.type === "update") news();
+  if (message.type === "update") {
+    news();
+    if (followed) refresh(1500); // one's rank may stay while neighbours and the next goal change
+  }
   if (message.window_id && board.told.windowId && message.window_id !== board.told.windowId) {
     board.told.windowId = message.window_id;
     board.begin();
@@ -109,7 +112,7 @@ let refreshed = 0;
 let due = 0;
 function refresh(soon) {
   if (due) return;
-  due = setTimeout(again, Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
+  due = setTimeout(() => seen(again, again), Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
 }
 
 async function again() {
