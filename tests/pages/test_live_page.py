@@ -105,6 +105,26 @@ def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visi
     script.wait(f"{PULSE} === 'Live' && {NAMES} === 'a'")
 
 
+MOVES = "[...document.querySelectorAll('[data-rows] .move')].map(one => one.innerText.trim().replace(/\\s+/g, ' '))"
+
+
+def test_why_a_row_has_not_moved_is_told_as_the_page_knows_it(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game)
+    play(game, "solo", {"a": 300, "b": 200})
+    no_earlier = "No movement to show: there is no earlier board to compare with."
+    script = Script(new_visitor())
+    script.visitor.visit("/g/arena/solo/alltime")
+    script.wait_for_ops("subscribe")
+    script.tell("snapshot", 1, [_entry(1, "a", 300), _entry(2, "c", 250), _entry(3, "b", 200)])
+    script.wait(f"{NAMES} === 'a,c,b'")
+    came, down = "Came into view since you opened this page.", "1 Down 1 since you opened this page"
+    assert script.visitor.page.evaluate(MOVES)[:3] == [no_earlier, came, down]
+    script.tell("update", 2, [_entry(1, "a", 300), _entry(2, "b", 260)])
+    script.wait(f"{NAMES} === 'a,b'")
+    assert script.visitor.page.evaluate(MOVES)[:2] == [no_earlier, no_earlier]
+
+
 def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called_live(
     new_visitor: Callable[..., Visitor],
 ) -> None:
