@@ -9,6 +9,7 @@ from django.utils import timezone, translation
 from pytest_django import Settings
 
 from config import valkey
+from leaderboards import board_states
 from leaderboards.boards.board import Board, board_named
 from leaderboards.ghosts import seen_by
 from leaderboards.models import Mode
@@ -101,6 +102,17 @@ def test_the_next_goal_is_the_nearest_better_score(game: Game) -> None:
     assert leader is not None
     assert leader.goal is not None
     assert (leader.goal.kind, leader.goal.gap) == ("lead", "212")
+
+
+def test_who_is_last_of_very_many_is_ahead_of_no_percent_and_told_so(
+    game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_mode(game)
+    play(game, "solo", {"first": 9, "me": 1})
+    monkeypatch.setattr(board_states, "_percentile", lambda _rank, _total: 0.0)
+    you = you_on(_board(game), "me", now=timezone.now())
+    assert you is not None
+    assert (you.percentile, you.top_percent) == ("0.00", "100")
 
 
 def test_who_is_not_listed_is_told_why_and_a_shadow_ban_is_no_reason(game: Game) -> None:
