@@ -112,10 +112,7 @@ def _content(board: Board, asked: Asked, player_id: str | None, now: datetime) -
     rows = _rows(board, state, player_id, now)
     first = paging.page == 1 and not asked.q
     return {
-        "total": state.total,
         "total_text": numbers.whole(state.total),
-        "updated_at": state.updated_at,
-        "version": state.version,
         "rows": rows,
         "spare": range(_LEAST - len(rows)),
         "paging": paging,

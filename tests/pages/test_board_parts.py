@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone, translation
 from pytest_django import Settings
 
@@ -23,6 +25,7 @@ from leaderboards.pages.you import you_on
 from players.models import Ban, Game
 from tests.client import ApiClient
 from tests.factories import make_game, make_mode, make_player
+from tests.pages.people import Person
 from tests.pages.scenes import play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -187,6 +190,14 @@ def test_a_page_speaks_the_visitors_language_and_the_api_speaks_english(api: Api
     assert '<html lang="en"' in again.text
     for path in ("/v1/games", "/v1/games/arena", "/admin/login/"):
         assert "de" not in api.get(path, headers=german).headers.get("content-language", "en")
+
+
+def test_modes_that_wait_for_their_first_score_are_asked_for_together(game: Game) -> None:
+    for mode in ("solo", "duel", "lap"):
+        make_mode(game, mode)
+    with CaptureQueriesContext(connection) as asked:
+        assert Person().get("/g/arena").status_code == 200
+    assert sum('FROM "leaderboards_mode"' in one["sql"] for one in asked) == 1
 
 
 def test_what_is_not_there_or_not_for_everybody_is_said_on_a_page(api: ApiClient) -> None:
