@@ -12,7 +12,7 @@ const LOOKED_EVERY = 10_000;
 const followed = document.querySelector("[data-follow]");
 const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
 const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
-const waiting = new Map(); // what came while nobody looked: only the last state counts
+const waiting = new Map(); // what is to be done once somebody looks: of each thing the last
 let heardAt = Date.now();
 let state = "";
 
@@ -47,38 +47,48 @@ function show(board, message) {
 
 function hear(board, message) {
   heardAt = Date.now();
-  if (message.type === "update") news();
+  if (message.type === "update") {
+    news();
+    if (followed) refresh(1500); // one's rank may stay while neighbours and the next goal change
+  }
   if (message.window_id && board.told.windowId && message.window_id !== board.told.windowId) {
     board.told.windowId = message.window_id;
     board.begin();
     refresh(Math.random() * 3000);
   }
-  if (document.hidden) waiting.set(board, message);
-  else show(board, message);
+  seen(board, () => show(board, message));
+}
+
+function seen(thing, act) {
+  if (document.hidden) waiting.set(thing, act);
+  else act();
 }
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  for (const [board, message] of waiting) show(board, message);
+  const acts = [...waiting.values()];
   waiting.clear();
+  for (const act of acts) act();
   tick();
 });
 
-const happened = document.querySelector("[data-feed]");
-const feed = happened && new Feed();
+const feed = new Feed();
 let lookedAt = Date.now();
 let looking = 0;
 function news() {
-  if (!feed || looking) return;
-  if ("private" in happened.dataset) {
-    refresh(500); // the API knows no sessions, the page does
+  const shown = document.querySelector("[data-feed]");
+  if (!shown || looking) return;
+  if ("byPage" in shown.dataset) {
+    refresh(500); // of many modes, or of a private one: the API knows no sessions, the page does
     return;
   }
   const soon = Math.max(500, lookedAt + LOOKED_EVERY - Date.now()) + Math.random() * 1000;
-  looking = setTimeout(() => {
-    [lookedAt, looking] = [Date.now(), 0];
-    if (!document.hidden) feed.look();
-  }, soon);
+  looking = setTimeout(() => seen(feed, look), soon);
+}
+
+function look() {
+  [lookedAt, looking] = [Date.now(), 0];
+  feed.look();
 }
 
 // --- who is signed in ------------------------------------------------------------------------------------------
@@ -102,7 +112,7 @@ let refreshed = 0;
 let due = 0;
 function refresh(soon) {
   if (due) return;
-  due = setTimeout(again, Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
+  due = setTimeout(() => seen(again, again), Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
 }
 
 async function again() {
@@ -112,9 +122,12 @@ async function again() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", "[data-until]"]) {
+    const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
+    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
       const [now, fresh] = [document.querySelector(part), page.querySelector(part)];
-      if (now && fresh && !now.contains(document.activeElement)) now.replaceWith(document.adoptNode(fresh));
+      if (!now || now.contains(document.activeElement)) continue;
+      if (fresh) now.replaceWith(document.adoptNode(fresh));
+      else now.remove();
     }
     adorn();
     tick();

@@ -19,7 +19,7 @@ from leaderboards.known import board_known, mode_known
 from leaderboards.pages import numbers, times, words
 from leaderboards.pages.feed import feed_of
 from leaderboards.pages.paging import PAGE, Paging, page_asked
-from leaderboards.pages.rows import Row, ranks_before, rows_of, unmoved
+from leaderboards.pages.rows import Row, ranks_before, rows_of
 from leaderboards.pages.scopes import scope_groups
 from leaderboards.pages.search import LONGEST, found_on
 from leaderboards.pages.spread import HEIGHT, WIDTH, spread
@@ -99,7 +99,6 @@ def _frame(board: Board, window: str, asked: Asked, now: datetime) -> dict[str, 
         "left": times.left(ends, now=now) if ends and not over else "",
         "now": now,
         "since": words.since(board.window, now=now),
-        "unmoved": unmoved(board),
         "players": players,
         "today": today,
         "asked": asked,
@@ -113,10 +112,7 @@ def _content(board: Board, asked: Asked, player_id: str | None, now: datetime) -
     rows = _rows(board, state, player_id, now)
     first = paging.page == 1 and not asked.q
     return {
-        "total": state.total,
         "total_text": numbers.whole(state.total),
-        "updated_at": state.updated_at,
-        "version": state.version,
         "rows": rows,
         "spare": range(_LEAST - len(rows)),
         "paging": paging,

@@ -5,9 +5,8 @@ from datetime import datetime
 
 from config.errors import Unavailable
 from leaderboards.board_states import board_state
-from leaderboards.boards.board import Board
+from leaderboards.boards.board import Board, board_named
 from leaderboards.ghosts import seen_by
-from leaderboards.known import board_known
 from leaderboards.models import Mode
 from leaderboards.pages import numbers, times, words
 from leaderboards.pages.rows import Row, rows_of
@@ -34,12 +33,12 @@ class Card:
 def cards_of(game: GameRecord, caller: Caller, *, now: datetime, most: int) -> tuple[list[Card], int]:
     """The open modes first; and how many there are beside those."""
     modes = list(Mode.objects.filter(game_id=game.pk).select_related("game").order_by("-active", "slug"))
-    return [_card(game, mode, caller, now) for mode in modes[:most]], max(0, len(modes) - most)
+    return [_card(mode, caller, now) for mode in modes[:most]], max(0, len(modes) - most)
 
 
-def _card(game: GameRecord, mode: Mode, caller: Caller, now: datetime) -> Card:
+def _card(mode: Mode, caller: Caller, now: datetime) -> Card:
     window = mode.windows[0]
-    board = board_known(game=game, mode=mode.slug, window=window, at=now, scope=lambda: "global")
+    board = board_named(mode=mode, window=window, scope="global", at=now)
     board = seen_by(board, caller.player_id, at=now)
     state = top(board, TOP)
     entries = state.entries if state else []

@@ -87,8 +87,8 @@ def profile(request: HttpRequest, game: str, player_id: str) -> HttpResponse:
 def _context(game: GameRecord, player: Player, caller: Caller, *, now: datetime) -> dict[str, Any]:
     own = caller.is_player(player.player_id or "")
     whole = own or Scope.READ in caller.scopes  # as the API tells attempts
-    done = career(player.pk, now=now, whole=whole)
-    modes = Mode.objects.in_bulk({one.mode for one in done})
+    known = career(player.pk, now=now, whole=whole)
+    modes = Mode.objects.in_bulk({one.mode for one in known.done})
     return {
         "game": game,
         "who": who_is(caller, game),
@@ -98,8 +98,8 @@ def _context(game: GameRecord, player: Player, caller: Caller, *, now: datetime)
         "whole": whole,
         "bans": bans_known(player=player.pk, at=now) if own else [],
         "ladders": _ladders(game, player, caller, now=now),
-        "charts": score_charts(done, modes, now=now, whole=whole),
-        "attempts": attempts_chart(done, now=now),
+        "charts": score_charts(known, modes, now=now, whole=whole),
+        "attempts": attempts_chart(known, now=now),
         "recent": _recent(player, now=now) if whole else [],
     }
 

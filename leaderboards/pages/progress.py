@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from leaderboards.careers import Done
+from leaderboards.careers import Career, Done
 from leaderboards.models import Mode
 from leaderboards.pages import charts, numbers
 from leaderboards.pages.charts import Bar, Line, Point, Words
@@ -34,25 +34,29 @@ class Chart:
     rows: list[tuple[str, str]]
 
 
-def score_charts(done: Sequence[Done], modes: Mapping[int, Mode], *, now: datetime, whole: bool) -> list[Chart]:
+def score_charts(known: Career, modes: Mapping[int, Mode], *, now: datetime, whole: bool) -> list[Chart]:
     """Of each mode, those played last first. `whole`: for who may know of what was on no board."""
     by_mode: dict[int, list[Done]] = defaultdict(list)
-    for one in done:
+    for one in known.done:
         if one.counts and one.mode in modes:
             by_mode[one.mode].append(one)
     latest = sorted(by_mode, key=lambda mode: by_mode[mode][-1].at, reverse=True)[:MOST_MODES]
-    return [_score_chart(modes[mode], by_mode[mode], now=now, whole=whole) for mode in latest]
+    tracks = [(_Track(modes[mode], _span(known, by_mode[mode])), by_mode[mode]) for mode in latest]
+    return [_score_chart(track, done, now=now, whole=whole) for track, done in tracks]
 
 
-def attempts_chart(done: Sequence[Done], *, now: datetime) -> Chart | None:
+def attempts_chart(known: Career, *, now: datetime) -> Chart | None:
     """Each day's, of the last thirty (UTC)."""
     days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
-    counted = Counter(one.at.date() for one in done)
+    counted = Counter(one.at.date() for one in known.done)
     found = [(day, counted[day]) for day in days]
     total, most = sum(count for _day, count in found), max(count for _day, count in found)
     if not total:
         return None
-    said = ngettext("%(count)s attempt in 30 days", "%(count)s attempts in 30 days", total)
+    if known.since and known.since.date() >= days[0]:
+        said = ngettext("The last attempt", "The last %(count)s attempts", total)
+    else:
+        said = ngettext("%(count)s attempt in 30 days", "%(count)s attempts in 30 days", total)
     label = said % {"count": numbers.whole(total)}
     picture = charts.bars(
         [Bar(count, f"{_day_name(day)}: {numbers.whole(count)}") for day, count in found],
@@ -62,8 +66,16 @@ def attempts_chart(done: Sequence[Done], *, now: datetime) -> Chart | None:
     return Chart(label, picture, (_("Day"), _("Attempts")), rows)
 
 
-def _score_chart(mode: Mode, done: Sequence[Done], *, now: datetime, whole: bool) -> Chart:
-    track = _Track(mode)
+def _span(known: Career, done: Sequence[Done]) -> str:
+    """What a chart of these is drawn from."""
+    if known.since is None:
+        return _("in 90 days")
+    said = ngettext("in the last attempt", "in the last %(count)s attempts", len(done))
+    return said % {"count": numbers.whole(len(done))}
+
+
+def _score_chart(track: "_Track", done: Sequence[Done], *, now: datetime, whole: bool) -> Chart:
+    mode = track.mode
     line = Line(track.line(done), track.dots(done) if whole or Kind.DAILY in mode.windows else [], track.stepped)
     shown = [point.value for point in (*line.points, *line.dots)]
     words = Words(
@@ -80,12 +92,12 @@ def _score_chart(mode: Mode, done: Sequence[Done], *, now: datetime, whole: bool
 class _Track:
     """How a mode's scores become a line: its best so far, its total, or each score as it came."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: Mode, span: str) -> None:
         self.mode, self.zone = mode, timezone_named(mode.timezone)
         self.sign = -1 if mode.order == "asc" else 1
         self.stepped = mode.aggregation != "latest"
-        kinds = {"sum": _("points gathered in 90 days"), "latest": _("latest score")}
-        self.kind = kinds.get(mode.aggregation, _("best score"))
+        kinds = {"sum": _("points gathered %(span)s"), "latest": _("latest score")}
+        self.kind = kinds.get(mode.aggregation, _("best score %(span)s")) % {"span": span}
 
     def line(self, done: Sequence[Done]) -> list[Point]:
         if self.mode.aggregation == "best":

@@ -90,11 +90,6 @@ def movement(rank: int | None, player_id: str, before: Ranks | None, period: str
     return Movement(0, _("Unchanged %(period)s") % said, was)
 
 
-def unmoved(board: Board) -> str:
-    """Why a row that comes later has no movement."""
-    return movement(1, "", None if board.window.kind is Kind.ALLTIME else {}, "").said
-
-
 def ranks_before(board: Board, player_ids: Sequence[str], *, at: datetime) -> Ranks | None:
     """Where these players stood when the window before ended; its board lives on for some days."""
     if board.window.kind is Kind.ALLTIME or board.window.starts_at is None or not player_ids:

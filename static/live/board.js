@@ -18,8 +18,10 @@ export class Board {
     this.rows = new Map([...this.body.querySelectorAll("[data-player]")].map((one) => [one.dataset.player, one]));
     this.was = new Map(); // rank on the window before, from the server
     this.opened = new Map(); // rank when first seen here
+    this.unmoved = new Map(); // why there is none on the window before, from the server, too
     for (const [player, one] of this.rows) {
       if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
+      else this.unmoved.set(player, one.querySelector(".move .hidden").textContent);
       this.opened.set(player, Number(one.dataset.rank));
     }
     this.leader = this.body.querySelector("[data-player]")?.dataset.player;
@@ -29,6 +31,7 @@ export class Board {
     // another window: nobody has moved in it yet
     this.was.clear();
     this.opened.clear();
+    this.unmoved.clear();
   }
 
   show(state) {
@@ -114,8 +117,9 @@ export class Board {
     if (!this.opened.has(entry.player_id)) this.opened.set(entry.player_id, entry.rank);
     const delta = (from ?? this.opened.get(entry.player_id)) - entry.rank;
     const way = delta > 0 ? "up" : delta < 0 ? "down" : from === undefined ? "none" : "same";
-    const sentence = { up: from ? "up" : "upOpen", down: from ? "down" : "downOpen", same: "same", none: "new" }[way];
-    const told = said(this.told[sentence], { steps: number(Math.abs(delta)) });
+    const sentence = { up: from ? "up" : "upOpen", down: from ? "down" : "downOpen", same: "same", none: "came" }[way];
+    const known = way === "none" && this.unmoved.get(entry.player_id);
+    const told = known || said(this.told[sentence], { steps: number(Math.abs(delta)) });
     cell.className = `move ${way}`;
     put(cell.querySelector(".steps"), delta ? number(Math.abs(delta)) : "");
     put(cell.querySelector(".hidden"), told);

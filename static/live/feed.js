@@ -15,9 +15,9 @@ export class Feed {
 
   #show(section, activity) {
     const list = section.querySelector("ol");
-    if (!activity.length || list.contains(document.activeElement)) return;
+    if (list.contains(document.activeElement)) return;
     list.replaceChildren(...activity.map((one) => this.#item(section, one)));
-    section.querySelector("ol + p").hidden = true;
+    section.querySelector("ol + p").hidden = activity.length > 0;
   }
 
   #item(section, one) {

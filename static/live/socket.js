@@ -3,6 +3,7 @@
 const SILENCE = 35_000; // the server says something every 15 s
 const SOONEST = 500;
 const LATEST = 30_000;
+const MOMENTARY = ["unavailable", "internal_error"]; // what is refused so may be answered a little later
 
 // Browsers complain of a socket closed before it is open: such a one is let go as soon as it is, or with its page.
 function hangUp(socket) {
@@ -98,8 +99,10 @@ export class Socket {
   }
 
   #refused(topic, code) {
-    // what has ended may be shown to who one is by now; what is refused from the start is not live
-    if (code === "unavailable" || topic.seq) this.#later(topic);
+    // what has ended may be shown to who one is by now, on a socket that is opened as such; what is refused from the
+    // start is not live
+    if (code === "unauthenticated" && topic.seq) this.#lost();
+    else if (MOMENTARY.includes(code) || topic.seq) this.#later(topic);
     else if (topic.message.op === "subscribe") this.#say("offline");
   }
 

@@ -214,8 +214,8 @@ def test_pages_ask_by_index(mode: Mode) -> None:
     with explained() as plans:
         found = [players_beginning(game=mode.game_id, text=text, most=20) for text in ("x-7", "y", "X")]
         assert players_beginning(game=other.game_id, text="xAV", most=20) == [other.player_id]
-        assert len(career(player, now=now, whole=True)) == 3
-        assert career(player, now=now, whole=False)
+        assert len(career(player, now=now, whole=True).done) == 3
+        assert career(player, now=now, whole=False).done
     assert [len(one) for one in found] == [1, 0, 20]
     none_is_scanned(plans)
 

@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone, translation
 from pytest_django import Settings
 
 from config import valkey
+from leaderboards import board_states
 from leaderboards.boards.board import Board, board_named
 from leaderboards.ghosts import seen_by
 from leaderboards.models import Mode
@@ -22,6 +25,7 @@ from leaderboards.pages.you import you_on
 from players.models import Ban, Game
 from tests.client import ApiClient
 from tests.factories import make_game, make_mode, make_player
+from tests.pages.people import Person
 from tests.pages.scenes import play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,6 +107,17 @@ def test_the_next_goal_is_the_nearest_better_score(game: Game) -> None:
     assert (leader.goal.kind, leader.goal.gap) == ("lead", "212")
 
 
+def test_who_is_last_of_very_many_is_ahead_of_no_percent_and_told_so(
+    game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_mode(game)
+    play(game, "solo", {"first": 9, "me": 1})
+    monkeypatch.setattr(board_states, "_percentile", lambda _rank, _total: 0.0)
+    you = you_on(_board(game), "me", now=timezone.now())
+    assert you is not None
+    assert (you.percentile, you.top_percent) == ("0.00", "100")
+
+
 def test_who_is_not_listed_is_told_why_and_a_shadow_ban_is_no_reason(game: Game) -> None:
     make_mode(game)
     play(game, "solo", {"fair": 5, "loud": 7, "quiet": 9})
@@ -175,6 +190,14 @@ def test_a_page_speaks_the_visitors_language_and_the_api_speaks_english(api: Api
     assert '<html lang="en"' in again.text
     for path in ("/v1/games", "/v1/games/arena", "/admin/login/"):
         assert "de" not in api.get(path, headers=german).headers.get("content-language", "en")
+
+
+def test_modes_that_wait_for_their_first_score_are_asked_for_together(game: Game) -> None:
+    for mode in ("solo", "duel", "lap"):
+        make_mode(game, mode)
+    with CaptureQueriesContext(connection) as asked:
+        assert Person().get("/g/arena").status_code == 200
+    assert sum('FROM "leaderboards_mode"' in one["sql"] for one in asked) == 1
 
 
 def test_what_is_not_there_or_not_for_everybody_is_said_on_a_page(api: ApiClient) -> None:

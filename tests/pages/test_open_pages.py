@@ -184,3 +184,20 @@ def test_a_ban_in_the_admin_leaves_open_pages_and_who_is_shadow_banned_does_not_
         for visitor in (stranger, bo, dora):
             visitor.page.reload()
             assert ("Bo" in visitor.text().split()) == (visitor is bo)
+
+
+def test_who_signs_in_to_another_game_stays_signed_in_on_open_pages(arena: Game, visitor: Visitor) -> None:
+    Game.objects.filter(pk=arena.pk).update(public=False)
+    other, opened = make_game("other"), list[str]()
+    play(arena, "solo", {"ada": 4000, "bo": 3000})
+    with sockets.working():
+        visitor.page.on("websocket", lambda socket: opened.append(socket.url))
+        visitor.visit(f"/g/arena/enter?token={make_token(arena, 'bo')}&next={BOARD}")
+        onlooker = Onlooker(visitor.page)
+        visitor.context.new_page().goto(f"/g/other/enter?token={make_token(other, 'bo')}&next=/g/other")
+        # with the session that knows both; the browser tells of it while it is asked something
+        wait_until(lambda: visitor.page.title() and len(opened) >= 2, seconds=60)
+        wait_for(visitor.page, f"{PULSE} === 'Live'")
+        onlooker.expects("1 Bo 5,000; 2 Ada 4,000")
+        send(arena, "solo", {"bo": 5000})
+        assert onlooker.seconds_since(0)

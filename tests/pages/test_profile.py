@@ -199,8 +199,32 @@ def test_a_page_costs_the_same_however_many_attempts_there_are(
     assert cost() == few <= 16
     monkeypatch.setattr(careers, "MOST", 10)
     player = solo.game.players.get(player_id="nova")
-    done = careers.career(player.pk, now=timezone.now(), whole=True)
+    done = careers.career(player.pk, now=timezone.now(), whole=True).done
     assert [one.score for one in done] == list(range(130, 140)), "the newest, oldest first"
+
+
+def test_where_not_all_attempts_are_looked_at_the_page_says_so(
+    arena: Game, nova: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solo, gather = make_mode(arena), make_mode(arena, "gather", aggregation="sum")
+    play(solo, ("nova", 900))
+    play(gather, ("nova", 1000), ("nova", 5), ("nova", 7))
+    play(solo, ("nova", 500), ("nova", 400))
+    shown = nova.get(NOVA).content.decode()
+    assert "Solo: best score in 90 days, now 900" in shown
+    assert "Gather: points gathered in 90 days, now 1,012" in shown
+    assert "6 attempts in 30 days" in shown
+    monkeypatch.setattr(careers, "MOST", 4)
+    for person, told in ((nova, 4), (Person(), 3)):
+        shown = person.get(NOVA).content.decode()
+        assert "Solo: best score in the last 2 attempts, now 500" in shown
+        assert f"The last {told} attempts" in shown, "others are not told of what does not count"
+        assert "in 90 days" not in shown
+        assert "in 30 days" not in shown
+        _set_state("nova", 5, 2, "This score cannot be reached.")
+    german = text_of(Person().get(NOVA, headers={"accept-language": "de"}))
+    assert "Solo: Bestleistung aus den letzten 2 Versuchen" in german
+    assert "Die letzten 3 Versuche" in german
 
 
 def test_a_total_and_a_latest_score_have_their_own_lines(arena: Game) -> None:
