@@ -48,7 +48,7 @@ def database_url() -> str:
 def _own_port() -> int:
     """None that another worker takes meanwhile: until Django is imported nobody listens there."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    return next(port for port in iter(free_port, None) if port % 2 == worker % 2)
+    return next(port for port in iter(free_port, None) if port % 8 == worker % 8)
 
 
 @contextmanager
