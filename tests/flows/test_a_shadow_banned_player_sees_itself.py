@@ -35,7 +35,7 @@ def doors(monkeypatch: pytest.MonkeyPatch) -> Doors:
 @pytest.mark.parametrize(("ranking", "shards"), KINDS)
 def test_as_if_free_for_itself_and_as_if_never_there_for_others(doors: Doors, ranking: str, shards: int) -> None:
     @settings(
-        max_examples=3,
+        max_examples=2,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
