@@ -61,7 +61,7 @@ CHECKED = [
     "allow_header_conformance",
     "told_as_promised",
 ]
-DRAWN = {"get": 12, "delete": 12, "put": 30, "post": 30}  # cases for each operation; each is sent by two callers
+DRAWN = {"get": 20, "delete": 20, "put": 50, "post": 50}  # cases for each operation; each is sent by two callers
 FUZZ = settings(
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
