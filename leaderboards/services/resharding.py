@@ -79,12 +79,15 @@ class _Moving:
             Mode.objects.filter(pk=self.mode.pk).update(shards=self.after.shards, generation=self.after.generation)
 
     def _first_numbers(self, before: int) -> dict[int, int]:
-        """Together more than before, so that `version` grows; each beyond all batches that are kept under its shard."""
+        """Together more than before, so that `version` grows; each beyond all batches that are kept under its shard.
+
+        And no more than that: numbers that grew with every move by a factor would pass 2^53 after some dozens.
+        """
         kept = dict(Stamp.objects.filter(mode=self.mode).order_by().values_list("shard").annotate(last=Max("seq")))
-        each = before // self.after.shards + 1
-        return {
-            shard: max(each, kept.get(shard, 0) + 1, self.done.get(shard, 0) + 1) for shard in range(self.after.shards)
-        }
+        shards = range(self.after.shards)
+        numbers = {shard: max(kept.get(shard, 0), self.done.get(shard, 0)) + 1 for shard in shards}
+        numbers[0] += max(0, before + 1 - sum(numbers.values()))
+        return numbers
 
 
 def _numbers(mode: Mode) -> dict[int, int]:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from itertools import pairwise
 from uuid import UUID
 
 import pytest
@@ -104,6 +105,18 @@ def test_there_and_back_again_the_boards_are_the_same_and_versions_grow(solo: Mo
         drain(solo)  # batches are kept under the same shards again and again
         versions.append(_page(solo).version)
     assert versions == sorted(set(versions))
+
+
+def test_moving_there_and_back_for_years_does_not_use_up_the_numbers(solo: Mode) -> None:
+    """Which a server counts exactly up to 2^53 only: a version grows by what there was to number, never by a factor."""
+    versions = [_page(solo).version]
+    for attempt, shards in enumerate((16, 1) * 4, 100):
+        solo = _spread(solo, shards)
+        submit(solo, "p-3", 1, START, attempt)
+        drain(solo)
+        versions.append(_page(solo).version)
+    assert _totals(solo) == _expected(p_3=8)
+    assert max(after - before for before, after in pairwise(versions)) < 50
 
 
 def test_what_is_stamped_while_the_boards_are_filled_is_on_them(solo: Mode) -> None:

@@ -1,8 +1,9 @@
 """Whoever drains, rebuilds or submits is killed at any line of it: nothing acknowledged is lost or counted twice.
 
 And whoever only stands still there, while scores come in and others drain, does no harm when it goes on.
-What a death leaves behind changes only where something goes to a store, so some lines of each stretch between are
-taken; `RUNG_RANDOM=1` takes every line, the first and the last time that it is reached, and mixes anew.
+What a death leaves behind changes only where something goes to a store, so a line in some of the stretches between is
+taken; `RUNG_STEPS=1` takes one in each stretch, `RUNG_RANDOM=1` every line, the first and the last time that it is
+reached, and mixes anew.
 """
 
 import os
@@ -24,9 +25,10 @@ from tests.leaderboards.summed import Summed
 from tests.mortal import Moment, Mortal, Seen
 
 THOROUGH = "RUNG_RANDOM" in os.environ
+EVERY_STEP = "RUNG_STEPS" in os.environ
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.timeout(1800 if THOROUGH else 300),
+    pytest.mark.timeout(1800 if THOROUGH or EVERY_STEP else 300),
     pytest.mark.xdist_group("a victim"),  # one for all
 ]
 SEED = secrets.token_hex(4) if THOROUGH else "the same every time"
@@ -58,6 +60,7 @@ def _chosen(seen: Seen, *, share: float) -> list[Moment]:
         last = {where: (where, times) for where, times, _ in seen}
         stores = [(where, times) for where, times, _ in seen if where.startswith("store")]
         return sorted({*first.values(), *last.values(), *stores})
+    share = max(share, 1.0) if EVERY_STEP else share
     chance = random.Random(SEED)  # noqa: S311 - a choice, not a secret
     stretches: dict[int, list[Moment]] = {}
     for where, times, stretch in seen:
