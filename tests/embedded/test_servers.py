@@ -15,6 +15,7 @@ import psycopg
 import pytest
 import redis
 
+from config.embedded import postgres
 from config.embedded.errors import CannotStart
 from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.ports import free_port
@@ -239,6 +240,24 @@ def test_a_port_taken_between_the_look_and_the_start_gives_way_too(
         with embedded_servers(tmp_path) as servers, psycopg.connect(servers.database_url) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
             assert str(port) not in servers.database_url + servers.valkey_url
+
+
+@pytest.mark.parametrize(
+    ("machine", "container", "megabytes"),
+    [(24 << 30, "max", 3072), (24 << 30, str(8 << 30), 1024), (1 << 29, None, 128), (1 << 40, "max", 4096)],
+)
+def test_postgres_keeps_as_much_in_memory_as_there_is_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: int, container: str | None, megabytes: int
+) -> None:
+    limit = tmp_path / "memory.max"
+    if container:
+        limit.write_text(f"{container}\n")
+    monkeypatch.setattr(postgres, "_MEMORY_LIMIT", limit)
+    known = {"SC_PHYS_PAGES": machine // 4096, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(postgres.os, "sysconf", known.__getitem__)
+    home = make_home(tmp_path)
+    assert f"shared_buffers={megabytes}MB" in Postgres(home, durable=True).program().argv
+    assert "shared_buffers=128MB" in Postgres(home, durable=False).program().argv  # tests start many
 
 
 def test_two_folders_run_side_by_side(tmp_path: Path) -> None:
