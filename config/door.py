@@ -57,13 +57,13 @@ class Door:
         self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable, context: RequestContext
     ) -> None:
         begun = time.perf_counter()
-        answer, body = _Answer(send, context.request_id), _Body(self, receive)
+        answer, body = _Answer(send, context.request_id), _Body(self, receive, _declared_length(scope))
         try:
             if scope["path"] == "/livez" and scope["method"] in ("GET", "HEAD"):
                 context.route = "/livez"  # needs no thread, so it answers when all of them are busy
                 await answer.say(200, b"application/json", _ALIVE)
                 return
-            body.check(_declared_length(scope))
+            body.check(body.declared)
             await self.inner(scope, body, answer)
             # nothing said: the body broke off, by the caller's going away or by chunks that make no sense
             await answer.problem(errors.InvalidRequest("The body ended before it was whole."))
@@ -108,10 +108,10 @@ class _Body:
     is no room for. One that stops coming has ended.
     """
 
-    def __init__(self, door: Door, receive: ASGIReceiveCallable) -> None:
+    def __init__(self, door: Door, receive: ASGIReceiveCallable, declared: int) -> None:
         self._door = door
         self._receive = receive
-        self.came = 0  # bytes
+        self.declared, self.came = declared, 0  # bytes
         self._begun = False  # and not ended: after its end nothing comes until the caller goes, however long that takes
 
     async def __call__(self) -> Any:
@@ -120,6 +120,8 @@ class _Body:
             size = len(message.get("body", b""))
             self.came += size
             self._door.held += size
+            if self.came == self.declared > 0:  # the server tells of the end by one message more
+                message = {**message, "more_body": False}
             self._begun = self.came > 0 and message.get("more_body", False)
             self.check(self.came)
         return message
@@ -157,7 +159,8 @@ def _header(scope: Any, name: bytes) -> str | None:
 
 
 def _declared_length(scope: Any) -> int:
-    declared = _header(scope, b"content-length") or "0"
+    """0 where it is not said, or where chunks say it better."""
+    declared = "0" if _header(scope, b"transfer-encoding") else _header(scope, b"content-length") or "0"
     return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0  # noqa: PLR2004
 
 

@@ -148,6 +148,25 @@ def test_a_body_that_stops_coming_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     assert _told(async_to_sync(_asked)(Door(read, max_body=MOST), stopping())) == (400, "invalid_request")
 
 
+def test_a_body_as_long_as_was_declared_is_whole_without_another_word() -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"123"
+        yield b"45"
+        await asyncio.Event().wait()
+
+    sent = async_to_sync(_asked)(Door(echo, max_body=MOST), endless(), headers=[(b"content-length", b"5")])
+    assert (sent[0]["status"], sent[1]["body"]) == (200, b"12345")
+
+
+@pytest.mark.parametrize(
+    "headers", [[], [(b"content-length", b"0")], [(b"transfer-encoding", b"chunked"), (b"content-length", b"3")]]
+)
+def test_a_body_in_chunks_ends_with_the_last_of_them(headers: list[tuple[bytes, bytes]]) -> None:
+    """Whatever length is declared beside, and however little comes first."""
+    sent = _ask(echo, b"", b"123", b"", b"45", headers=headers)
+    assert (sent[0]["status"], sent[1]["body"]) == (200, b"12345")
+
+
 def test_a_body_that_is_whole_has_not_stopped_coming(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who waits for the caller to go waits for as long as it stays."""
     monkeypatch.setattr("config.door._PATIENCE", 0.01)
