@@ -132,7 +132,7 @@ def distrust(slot: Slot) -> None:
 def check(slot: Slot) -> int:
     """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_3_whole", slot.own_keys, (0,))]))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_4_whole", slot.own_keys, (0,))]))[0]
     return int(answer[1])
 
 
@@ -162,7 +162,7 @@ def _mark(found: Any) -> int | None:
 
 def sound(slots: Sequence[Slot]) -> list[int | None]:
     """The marks of those whose boards, or some hundred of them, have as many members as they should; else None."""
-    asked = [("rung_3_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
+    asked = [("rung_4_whole", slot.own_keys, (BOARDS_A_LOOK,)) for slot in slots]
     answers = valkey.ask(_loaded(), asked, strict=False)
     return [int(answer[1]) if isinstance(answer, list) and answer[0] == b"ok" else None for answer in answers]
 
@@ -179,7 +179,7 @@ def read_each(
     are of one moment where those are one.
     """
     names = [slot.board_keys(window, scope) for slot in slots]
-    asked = [(f"rung_3_{question[0]}", own, question[1:]) for question in questions for own in names]
+    asked = [(f"rung_4_{question[0]}", own, question[1:]) for question in questions for own in names]
     with _ours():
         answers = _checked(valkey.ask(_loaded(), asked, replicas=replicas))
     found = [Answer(answer[1], int(answer[2]), answer[3], answer[4:]) for answer in answers]
@@ -229,7 +229,7 @@ def _flat(put: Sequence[tuple[int, int]]) -> list[int | bytes]:
 
 def _call(function: str, names: list[str], *args: object) -> list[Any]:
     with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_3_{function}", names, args)], read_only=False))[0]
+        answer: list[Any] = _checked(valkey.ask(_loaded(), [(f"rung_4_{function}", names, args)], read_only=False))[0]
     return answer
 
 

@@ -1,4 +1,4 @@
-#!lua name=rung_3
+#!lua name=rung_4
 
 -- The boards of one (mode, shard) in one generation, all in one slot.
 -- KEYS[1] state: a hash with `mark` (number of the last stamped batch that the boards show), `at` (when), `broken` (an act
@@ -104,12 +104,14 @@ local function change_board(sizes, board, expires, put, drop, width)
     for _, key in ipairs({board, board .. ':k', board .. ':n'}) do redis.call('EXPIREAT', key, expires) end
   end
   local distinct = width > 0 and redis.call('ZCARD', board .. ':k') or 0
-  redis.call('HSET', sizes, board, string.format('%.0f:%.0f:%.0f', redis.call('ZCARD', board), expires, distinct))
+  local members = redis.call('ZCARD', board)
+  if members == 0 then return redis.call('HDEL', sizes, board) end
+  redis.call('HSET', sizes, board, string.format('%.0f:%.0f:%.0f', members, expires, distinct))
 end
 
 -- a few with every change, so that there are never many more than boards
-local function forget_expired(sizes)
-  for _, board in ipairs(redis.call('HRANDFIELD', sizes, FORGOTTEN)) do
+local function forget_expired(sizes, most)
+  for _, board in ipairs(redis.call('HRANDFIELD', sizes, most)) do
     local expires = tonumber(string.match(redis.call('HGET', sizes, board), '^%d+:(%d+):%d+$') or 0)
     if expired(expires) and redis.call('EXISTS', board) == 0 then redis.call('HDEL', sizes, board) end
   end
@@ -124,7 +126,7 @@ local function change_all(keys, changes, width, ...)
   for _, change in ipairs(changes) do
     change_board(keys[2], keys[change[1] + 2], change[2], change[3], change[4], width)
   end
-  forget_expired(keys[2])
+  forget_expired(keys[2], FORGOTTEN + 2 * #changes)
   redis.call('HSET', keys[1], 'boards', redis.call('HLEN', keys[2]), ...)
   redis.call('HDEL', keys[1], 'broken')
 end
@@ -175,16 +177,16 @@ local function distrust(keys)
   return {'ok'}
 end
 
-redis.register_function('rung_3_begin', begin)
-redis.register_function('rung_3_apply', apply)
-redis.register_function('rung_3_fill', fill)
-redis.register_function('rung_3_built', built)
-redis.register_function('rung_3_distrust', distrust)
+redis.register_function('rung_4_begin', begin)
+redis.register_function('rung_4_apply', apply)
+redis.register_function('rung_4_fill', fill)
+redis.register_function('rung_4_built', built)
+redis.register_function('rung_4_distrust', distrust)
 
 -- whole: whether every board has as many members as it should. KEYS state, sizes. ARGV how many to look at, 0: all
 -- returns {"ok", mark}, {"missing"}, {"broken"}
 redis.register_function{
-  function_name = 'rung_3_whole',
+  function_name = 'rung_4_whole',
   callback = function(keys, args)
     local stands, mark = obstacle(keys)
     if stands then return stands end
@@ -216,13 +218,22 @@ local function read_function(name, act)
   redis.register_function{function_name = name, callback = reading(act), flags = {'no-writes'}}
 end
 
+-- byte by byte: `>` asks the server's locale
+local function greater(one, other)
+  for index = 1, 8 do
+    local a, b = string.byte(one, index), string.byte(other, index)
+    if a ~= b then return a > b end
+  end
+  return false
+end
+
 -- how many members stand before (place, member), whether or not that one is on this board
 local function before(board, place, member)
   local above = redis.call('ZCOUNT', board, '(' .. place, '+inf')
   local low, high = 0, redis.call('ZCOUNT', board, place, place)
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if redis.call('ZRANGE', board, above + middle, above + middle, 'REV')[1] > member then
+    if greater(redis.call('ZRANGE', board, above + middle, above + middle, 'REV')[1], member) then
       low = middle + 1
     else
       high = middle
@@ -232,12 +243,12 @@ local function before(board, place, member)
 end
 
 -- range: ARGV first, last (ranks from 0). answers [member, place, …]
-read_function('rung_3_range', function(board, args)
+read_function('rung_4_range', function(board, args)
   return {redis.call('ZRANGE', board, args[1], args[2], 'REV', 'WITHSCORES')}
 end)
 
 -- band: entries between two places. ARGV greatest, least, offset, count. answers how many, [member, place, …]
-read_function('rung_3_band', function(board, args)
+read_function('rung_4_band', function(board, args)
   return {
     redis.call('ZCOUNT', board, args[2], args[1]),
     redis.call('ZRANGE', board, args[1], args[2], 'BYSCORE', 'REV', 'LIMIT', args[3], args[4], 'WITHSCORES'),
@@ -245,7 +256,7 @@ read_function('rung_3_band', function(board, args)
 end)
 
 -- places: ARGV member… answers [place or "", …]
-read_function('rung_3_places', function(board, args)
+read_function('rung_4_places', function(board, args)
   local found = {}
   in_chunks(args, function(...)
     for _, place in ipairs(redis.call('ZMSCORE', board, ...)) do found[#found + 1] = place or '' end
@@ -254,21 +265,21 @@ read_function('rung_3_places', function(board, args)
 end)
 
 -- before: ARGV place, member, … answers [how many stand before each, …]
-read_function('rung_3_before', function(board, args)
+read_function('rung_4_before', function(board, args)
   local found = {}
   for index = 1, #args, 2 do found[#found + 1] = before(board, args[index], args[index + 1]) end
   return {found}
 end)
 
 -- above: ARGV place… answers [how many have a greater place, …]
-read_function('rung_3_above', function(board, args)
+read_function('rung_4_above', function(board, args)
   local found = {}
   for _, place in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board, '(' .. place, '+inf') end
   return {found}
 end)
 
 -- keys_above: ARGV key… answers [how many distinct keys are greater, …]; dense boards only
-read_function('rung_3_keys_above', function(board, args)
+read_function('rung_4_keys_above', function(board, args)
   local found = {}
   for _, key in ipairs(args) do found[#found + 1] = redis.call('ZCOUNT', board .. ':k', '(' .. key, '+inf') end
   return {found}
@@ -285,7 +296,7 @@ local function near(board, place, member, most)
   return place, rank, ahead, redis.call('ZRANGE', board, rank + own, rank + own + most - 1, 'REV', 'WITHSCORES')
 end
 
-read_function('rung_3_near', function(board, args)
+read_function('rung_4_near', function(board, args)
   local found = {}
   for index = 1, #args, 3 do
     local last = #found
@@ -298,7 +309,7 @@ end)
 -- stand: ARGV how many neighbours, members (8 bytes each, one after the other)
 -- answers [how many stand before each, …], [[member, place, …]: each with its neighbours on either side; nothing where it
 -- does not stand, …]
-read_function('rung_3_stand', function(board, args)
+read_function('rung_4_stand', function(board, args)
   local most, befores, runs = tonumber(args[1]), {}, {}
   for first = 1, #args[2], 8 do
     local member = string.sub(args[2], first, first + 7)
@@ -315,7 +326,7 @@ end)
 
 -- tally: ARGV width (how many places one key has), most. answers [key, how many members have it, …], best first; of a board
 -- with more than `most` members nothing
-read_function('rung_3_tally', function(board, args)
+read_function('rung_4_tally', function(board, args)
   local width, found = tonumber(args[1]), {}
   if redis.call('ZCARD', board) > tonumber(args[2]) then return {found} end
   local entries = redis.call('ZRANGE', board, 0, -1, 'REV', 'WITHSCORES')
@@ -334,12 +345,12 @@ end)
 -- how many members have a greater key, and how many a greater one or this
 local function around(board, key, width)
   local least = key * width
-  local above = redis.call('ZCOUNT', board, string.format('(%.0f', least + width - 1), '+inf')
+  local above = redis.call('ZCOUNT', board, string.format('(%.0f', least + (width - 1)), '+inf')
   return above, redis.call('ZCOUNT', board, string.format('%.0f', least), '+inf')
 end
 
 -- around: ARGV width, key… answers [how many have a greater one, how many a greater one or this, …]
-read_function('rung_3_around', function(board, args)
+read_function('rung_4_around', function(board, args)
   local width, found = tonumber(args[1]), {}
   for index = 2, #args do
     found[2 * index - 3], found[2 * index - 2] = around(board, tonumber(args[index]), width)
@@ -348,7 +359,7 @@ read_function('rung_3_around', function(board, args)
 end)
 
 -- picks: ARGV width, rank… (from 0, rising). answers [key at that rank, its two numbers as above, …], each key once
-read_function('rung_3_picks', function(board, args)
+read_function('rung_4_picks', function(board, args)
   local width, found, above, upto = tonumber(args[1]), {}, 0, 0
   for index = 2, #args do
     local rank = tonumber(args[index])
