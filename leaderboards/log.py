@@ -144,12 +144,12 @@ CROSS JOIN LATERAL (
 
 
 def _insert(day: date, varying: tuple[str, ...]) -> str:
-    return _statement(day, varying, tuple(partitions.existing_before(day)))
+    return _statement(day, varying, tuple(partitions.existing_beside(day)))
 
 
 @lru_cache(maxsize=64)
 def _statement(day: date, varying: tuple[str, ...], before: tuple[str, ...]) -> str:
-    """Into the day's own partition; each key is looked for, by index, in those of the days before.
+    """Into the day's own partition; each key is looked for, by index, in those of the days beside it.
 
     What is the same for all rows is no column of theirs.
     """

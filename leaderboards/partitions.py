@@ -105,24 +105,26 @@ def settle(day: date) -> None:
         transaction.set_rollback(True)
 
 
-def existing_before(day: date) -> list[str]:
-    """Those of the days just before, in which a repeated attempt may be."""
+def existing_beside(day: date) -> list[str]:
+    """Those of other days in which a repeated attempt may be: just before, and the next, from which a database's clock
+    that was set back, or another database that takes over, may have come.
+    """
     if (day, _database()) in _complete:
-        return _names_before(day)
+        return _names_beside(day)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r'", [_names_before(day)])
+        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'r'", [_names_beside(day)])
         found = sorted(row[0] for row in cursor.fetchall())
-    if len(found) == RECENT:  # those of days that are still looked at are not dropped
+    if len(found) == RECENT + 1:  # those of days that are still looked at are not dropped
         _complete.add((day, _database()))
     return found
 
 
-def _names_before(day: date) -> list[str]:
-    return sorted(name(day - timedelta(days=offset)) for offset in range(1, RECENT + 1))
+def _names_beside(day: date) -> list[str]:
+    return sorted(name(day - timedelta(days=offset)) for offset in (-1, *range(1, RECENT + 1)))
 
 
 def _database() -> str:
     return str(connection.settings_dict["NAME"])
 
 
-_complete: set[tuple[date, str]] = set()  # days before which all partitions are there
+_complete: set[tuple[date, str]] = set()  # days beside which all partitions are there

@@ -85,7 +85,7 @@ def test_a_batch_that_repeats_itself_counts_once(mode: Mode) -> None:
 
 
 def arrive(mode: Mode, player: Player, attempt: UUID, *, days_ago: int, score: int = 5) -> datetime:
-    """As if it had come then."""
+    """As if it had come then; -1: before the database's clock was set back."""
     arrived = datetime.combine(partitions.today() - days_ago * DAY, datetime.max.time(), UTC)
     partitions.make(partitions.day_of(arrived))
     entry = log.Attempt(mode.pk, player.pk, attempt, score=score, achieved_at=arrived, windows=8)
@@ -93,7 +93,7 @@ def arrive(mode: Mode, player: Player, attempt: UUID, *, days_ago: int, score: i
     return arrived
 
 
-@pytest.mark.parametrize(("days_ago", "again"), [(1, True), (2, True), (3, False)])
+@pytest.mark.parametrize(("days_ago", "again"), [(-1, True), (1, True), (2, True), (3, False)])
 def test_a_retry_over_midnight_is_still_one_score(mode: Mode, days_ago: int, again: bool) -> None:
     attempt = uuid4()
     arrive(mode, make_player(mode.game, "p-1"), attempt, days_ago=days_ago)
