@@ -7,8 +7,11 @@ from typing import NamedTuple
 import structlog
 from django.db import InterfaceError, OperationalError, ProgrammingError, connection, transaction
 
+from config.errors import Unavailable
 from config.metrics import BATCHES_SET_ASIDE
 from leaderboards import effects, judging, outbox, standings
+from leaderboards.boards import store
+from leaderboards.boards.store import Slot
 from leaderboards.effects import BoardChange, Stamped
 from leaderboards.models import Mode, Outbox, SetAside
 from leaderboards.outbox import Scores, decode_players, decode_scores
@@ -26,7 +29,7 @@ class Busy(Exception):
 
 
 # servers that are down and tables that are not there yet: the rows can do nothing for it, and wait
-_NOT_THE_ROWS = (Busy, OperationalError, InterfaceError, ProgrammingError, MemoryError)
+_NOT_THE_ROWS = (Busy, Unavailable, OperationalError, InterfaceError, ProgrammingError, MemoryError)
 
 
 class _Row(NamedTuple):
@@ -74,7 +77,8 @@ def _stamped(mode: Mode, shard: int, now: datetime, tell: _Tell) -> Last:
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         # a correction counts attempts in the log: it must see those, and only those, that are stamped with it
         cursor.execute(_ONE_SNAPSHOT)
-        seq, shards = _lock(mode, shard)
+        seq, shards, generation = _lock(mode, shard)
+        _distrust_another_history(Slot(mode.pk, shard, generation), seq)
         moved = _rows_moved(mode, shards)
         rows = _take(mode, shard, shards)
         fresh = _freeze(mode, shard, seq, tell(mode, shard, rows, now)) if rows else []
@@ -109,19 +113,31 @@ def _freeze(mode: Mode, shard: int, seq: int, told: list[_Changes]) -> list[Stam
     return [Stamped(*one) for one in zip(range(seq + 1, last + 1), frozen, (at for (at,) in made), strict=True)]
 
 
-def _lock(mode: Mode, shard: int) -> tuple[int, int]:
-    """The last number, and how many shards the mode has while the stream is held."""
+def _distrust_another_history(slot: Slot, seq: int) -> None:
+    """Boards that show a number which was never given here: PostgreSQL has lost its last commits, to a failover or a
+    restore. Seen while the stream is held, before new batches get these numbers, or they would be taken for sent. So
+    where the boards cannot be asked, nothing is stamped.
+    """
+    mark = store.mark(slot)
+    if mark is not None and mark > seq:
+        log.error("boards_of_another_history", mode=slot.mode, shard=slot.shard, mark=mark, seq=seq)
+        store.distrust(slot)
+
+
+def _lock(mode: Mode, shard: int) -> tuple[int, int, int]:
+    """The last number, and how many shards and which generation the mode has while the stream is held."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT s.seq, m.shards FROM leaderboards_stream s JOIN leaderboards_mode m ON m.id = s.mode_id"
+            "SELECT s.seq, m.shards, m.generation FROM leaderboards_stream s"
+            " JOIN leaderboards_mode m ON m.id = s.mode_id"
             " WHERE s.mode_id = %s AND s.shard = %s FOR UPDATE OF s SKIP LOCKED",
             [mode.pk, shard],
         )
         row = cursor.fetchone()
     if row is None:
         raise Busy
-    seq, shards = row
-    return seq, shards
+    seq, shards, generation = row
+    return seq, shards, generation
 
 
 def _take(mode: Mode, shard: int, shards: int) -> list[_Row]:
