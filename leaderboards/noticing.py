@@ -4,7 +4,6 @@ scores. Nobody waits for it, and nothing it meets fails anybody.
 
 import threading
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from datetime import datetime, timedelta
 from time import sleep
@@ -82,8 +81,7 @@ class _Noticer:
     def _look(self, mode: Mode, best: Position | None) -> None:
         try:
             if happenings.is_our_turn(mode, seconds=EVERY * 0.9):
-                # a copy: who reads boards that have moved learns where they are, and the drainer must not meanwhile
-                mode_look(mode=copy(mode), best=best, now=timezone.now())
+                mode_look(mode=mode, best=best, now=timezone.now())
             else:
                 self.note(mode, best)  # another process looks just now, and may not see it yet
         except Exception:  # noqa: BLE001 - whatever the stores say, the next look tells what this one would have

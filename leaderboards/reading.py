@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from leaderboards import ghosts
 from leaderboards.boards import store
-from leaderboards.boards.board import Board, Entry, Page, Position
+from leaderboards.boards.board import Board, Entry, Page, Position, Replaced
 from leaderboards.errors import BoardsUnavailable
 from leaderboards.ghosts import Ghost
 from leaderboards.rules.instants import instant_of
@@ -30,6 +30,9 @@ def steady(board: Board, act: Callable[["Reading"], T]) -> T:
             reading.confirm()
         except _Moved:
             board = replace(board, fresh=True)
+            continue
+        except Replaced as replaced:
+            board = replaced.board
             continue
         return found
     raise BoardsUnavailable("The board changes faster than it can be read.", retry_after=1)

@@ -1,12 +1,13 @@
 """Where players stand: any number of them at once, with their neighbours. Names join elsewhere."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from leaderboards.boards import store
-from leaderboards.boards.board import Board, Entry, Page, Position
+from leaderboards.boards.board import Board, Entry, Page, Position, Replaced
 from leaderboards.outbox import shard_of
 from leaderboards.reading import EMPTY, Reading, merged, steady
 
@@ -28,7 +29,7 @@ def around(board: Board, asked: Sequence[tuple[int, int]]) -> tuple[Page, list[A
         return EMPTY, [None] * len(asked)
 
     def act(reading: Reading) -> tuple[Page, list[Around | None]]:
-        alone = board.mode.shards == 1 and reading.ghost is None
+        alone = reading.board.mode.shards == 1 and reading.ghost is None
         found = _runs_of_one_shard(reading, asked) if alone else _runs(reading, asked)
         there = [one for one in found if one]
         entries = iter(reading.entries([one.run for one in there], [one.before for one in there]))
@@ -55,7 +56,10 @@ def glance(board: Board, players: Sequence[int]) -> tuple[dict[int, int], Page]:
         found = _found(reading, players)
         return {player: board.placing.score(place) for player, (place, _) in found.items()}, reading.page([])
 
-    return act(Reading(board)) if board.viewer is None else steady(board, act)
+    if board.viewer is None:
+        with suppress(Replaced):
+            return act(Reading(board))
+    return steady(board, act)
 
 
 def _found(reading: Reading, players: Sequence[int]) -> dict[int, Position]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
@@ -14,7 +15,7 @@ from leaderboards import outbox
 from leaderboards.boards import store
 from leaderboards.boards.guard import guard
 from leaderboards.boards.store import Slot
-from leaderboards.errors import ScopeNotFound, WindowNotFound
+from leaderboards.errors import BoardsUnavailable, ScopeNotFound, WindowNotFound
 from leaderboards.hot import expires_at
 from leaderboards.models import Mode, Stream
 from leaderboards.rules.mode import DIMENSION_VALUE, ModeRules
@@ -64,10 +65,10 @@ class Board:
         try:
             return self._read(questions)
         except store.NotBuilt:
-            if not self._moved():
-                outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # who answers makes them again
-                raise
-        return self._read(questions)
+            if (now := self._now()) is not None:
+                raise Replaced(now) from None  # how it is asked depends on how many shards there are
+            outbox.ring((self.mode.pk, shard) for shard in range(self.mode.shards))  # who answers makes them again
+            raise
 
     @property
     def by_replicas(self) -> bool:
@@ -79,12 +80,12 @@ class Board:
             return True
         return store.marks(self.slots) == [answer.mark for answer in answers]
 
-    def _moved(self) -> bool:
-        """Whether they have been replaced by boards that the mode at hand does not know of yet."""
-        mode = self.mode
-        now = type(mode).objects.values_list("generation", "shards").get(pk=mode.pk)
-        was, (mode.generation, mode.shards) = (mode.generation, mode.shards), now
-        return was != now
+    def _now(self) -> "Board | None":
+        """As it is, where it was replaced and the mode at hand does not know of it yet; others hold that mode, too."""
+        mode = copy(self.mode)
+        mode.generation, mode.shards = type(mode).objects.values_list("generation", "shards").get(pk=mode.pk)
+        same = (mode.generation, mode.shards) == (self.mode.generation, self.mode.shards)
+        return None if same else replace(self, mode=mode)
 
     def _read(self, questions: Sequence[tuple[object, ...]], *, replicas: bool = False) -> list[list[store.Answer]]:
         slots = self.slots
@@ -100,6 +101,14 @@ class Board:
             Entry(rank, player, score, at)
             for rank, (_, player), (score, at) in zip(ranks, positions, known, strict=True)
         ]
+
+
+class Replaced(BoardsUnavailable):
+    """By `board`, of another generation and perhaps of other shards: who asks begins anew there."""
+
+    def __init__(self, board: Board) -> None:
+        super().__init__("The board has just been replaced.", retry_after=1)
+        self.board = board
 
 
 class Entry(msgspec.Struct, frozen=True):

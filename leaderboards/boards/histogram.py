@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import sample
 
 from leaderboards.boards import store
-from leaderboards.boards.board import Board
+from leaderboards.boards.board import Board, Replaced
 from leaderboards.rules.histogram import (
     Bound,
     Histogram,
@@ -35,7 +35,10 @@ class Made:
 def histogram_make(board: Board) -> Made:
     """A small board in one trip and of one moment; a large one in some ten for each shard."""
     width, most = 1 << board.placing.bits, SMALL // board.mode.shards
-    answers = board.read("tally", width, most)
+    try:
+        answers = board.read("tally", width, most)
+    except Replaced as replaced:
+        return histogram_make(replaced.board)
     version, sizes = sum(answer.mark for answer in answers), [answer.members for answer in answers]
     dense = board.mode.ranking == "dense"
     if max(sizes) <= most:

@@ -171,7 +171,8 @@ def _after(board: Board, outcome: Outcome, wait: float) -> Seen | None:
     except Unavailable:
         return None
     while True:
-        board.mode.refresh_from_db(fields=["generation", "shards", "first_score_at"])  # which may be this very one
+        # the first score may be this very one; whoever else holds the mode goes on reading where it began
+        board = replace(board, mode=Mode.objects.select_related("game").get(pk=board.mode.pk))
         seen = _Look(board, ranked=True, players=[outcome.player]).seen(outcome.player)
         if seen or time.monotonic() + _POLL > deadline:
             return seen

@@ -13,9 +13,10 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from leaderboards import ranking
+from leaderboards import ranking, whereabouts
 from leaderboards.boards import store
 from leaderboards.boards.board import Page, board_named
+from leaderboards.boards.histogram import histogram_make
 from leaderboards.boards.store import Slot
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.management.commands import rebuild_boards
@@ -24,7 +25,7 @@ from leaderboards.outbox import shard_of
 from leaderboards.services import one_score
 from leaderboards.services.corrections import attempt_take_back
 from leaderboards.services.housekeeping import stamps_purge
-from leaderboards.services.rebuilding import mode_rebuild
+from leaderboards.services.rebuilding import mode_rebuild, mode_tidy
 from leaderboards.services.scores import Outcome
 from leaderboards.services.set_aside import batches_retry_due
 from leaderboards.stamp import stream_stamp
@@ -117,6 +118,20 @@ def test_moving_there_and_back_for_years_does_not_use_up_the_numbers(solo: Mode)
         versions.append(_page(solo).version)
     assert _totals(solo) == _expected(p_3=8)
     assert max(after - before for before, after in pairwise(versions)) < 50
+
+
+def test_who_has_not_heard_of_a_move_is_shown_what_is_right(solo: Mode) -> None:
+    board = board_named(mode=solo, window="alltime", scope="global", at=timezone.now())
+    before, player = solo.generation, _pk("p-3")
+    page, (standing,) = ranking.page(board, offset=2, limit=4), whereabouts.around(board, [(player, 2)])[1]
+    own = _now(solo)
+    mode_rebuild(mode=own, shards=4, now=timezone.now())
+    mode_tidy(mode=own, shards=1)
+    assert ranking.page(board, offset=2, limit=4).entries == page.entries
+    assert whereabouts.around(board, [(player, 2)])[1] == [standing]
+    assert whereabouts.glance(board, [player])[0] == {player: 3}
+    assert histogram_make(board).histogram.total == PLAYERS
+    assert (solo.generation, solo.shards) == (before, 1)  # others hold it: who reads changes nothing of it
 
 
 def test_what_is_stamped_while_the_boards_are_filled_is_on_them(solo: Mode) -> None:
