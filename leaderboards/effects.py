@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 VERSION = 3
+MOST_ENTRIES = 20_000  # in one call to Valkey, about: players of many levels have thousands each
 
 
 class BoardChange(msgspec.Struct, array_like=True, frozen=True):
@@ -21,6 +22,10 @@ class BoardChange(msgspec.Struct, array_like=True, frozen=True):
     scores: list[int]
     ats: list[int]
     drop: list[int]
+
+    @property
+    def entries(self) -> int:
+        return (len(self.players) + len(self.drop)) * (1 if isinstance(self.scopes, str) else len(self.scopes))
 
     def between(self, first: int, last: int) -> "BoardChange | None":
         """The part that concerns players from the first to the last."""
@@ -51,7 +56,10 @@ decode = msgspec.msgpack.Decoder(Effect).decode
 
 def effects(changes: Sequence[BoardChange], players_each: int) -> Iterator[Effect]:
     """All of a player in one effect, so that no one is ever half moved."""
+    entries = sum(change.entries for change in changes)
     players = sorted({player for change in changes for some in (change.players, change.drop) for player in some})
+    if entries > MOST_ENTRIES:
+        players_each = min(players_each, max(1, len(players) * MOST_ENTRIES // entries))
     for first in range(0, len(players), players_each):
         some = players[first : first + players_each]
         yield Effect(VERSION, [part for change in changes if (part := change.between(some[0], some[-1]))])

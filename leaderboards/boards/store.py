@@ -130,10 +130,17 @@ def distrust(slot: Slot) -> None:
 
 
 def check(slot: Slot) -> int:
-    """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`."""
-    with _ours():
-        answer: list[Any] = _checked(valkey.ask(_loaded(), [("rung_4_whole", slot.own_keys, (0,))]))[0]
-    return int(answer[1])
+    """The mark of a slot all of whose boards have as many members as they should; else `NotBuilt`. Some hundred boards
+    a call: there may be very many.
+    """
+    cursor = b"0"
+    while True:
+        with _ours():
+            asked = ("rung_4_whole", slot.own_keys, (BOARDS_A_LOOK, cursor))
+            answer: list[Any] = _checked(valkey.ask(_loaded(), [asked]))[0]
+        cursor = answer[2]
+        if cursor == b"0":
+            return int(answer[1])
 
 
 def boards(slot: Slot) -> set[tuple[str, str]]:

@@ -47,3 +47,12 @@ def test_all_of_a_player_is_in_one_effect() -> None:
     ]
     assert third.boards == [BoardChange("alltime", ["global", "country:DE"], [6], [60], [6], [])]
     assert list(split([], 2)) == []
+
+
+def test_players_with_very_many_entries_come_in_smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no call to Valkey is long, whatever there is of a player."""
+    monkeypatch.setattr(effects, "MOST_ENTRIES", 10)
+    players = list(range(1, 11))
+    change = BoardChange("alltime", ["global", "region:eu"], players, players, players, [])
+    batches = list(split([change], 1000))
+    assert [[part.players for part in batch.boards] for batch in batches] == [[players[:5]], [players[5:]]]

@@ -183,19 +183,25 @@ redis.register_function('rung_4_fill', fill)
 redis.register_function('rung_4_built', built)
 redis.register_function('rung_4_distrust', distrust)
 
--- whole: whether every board has as many members as it should. KEYS state, sizes. ARGV how many to look at, 0: all
--- returns {"ok", mark}, {"missing"}, {"broken"}
+-- whole: whether boards have as many members as they should. KEYS state, sizes. ARGV how many to look at, about, and where
+-- to go on (from "0" to "0"); without, any of them
+-- returns {"ok", mark, where to go on}, {"missing"}, {"broken"}
 redis.register_function{
   function_name = 'rung_4_whole',
   callback = function(keys, args)
     local stands, mark = obstacle(keys)
     if stands then return stands end
-    local most = tonumber(args[1])
-    local known = most > 0 and redis.call('HRANDFIELD', keys[2], most) or redis.call('HKEYS', keys[2])
-    for _, board in ipairs(known) do
-      if altered(keys[2], board) then return {'broken'} end
+    local following, step, known = '0', 1, nil
+    if args[2] then
+      local scanned = redis.call('HSCAN', keys[2], args[2], 'COUNT', args[1])
+      following, step, known = scanned[1], 2, scanned[2]
+    else
+      known = redis.call('HRANDFIELD', keys[2], args[1])
     end
-    return {'ok', mark}
+    for index = 1, #known, step do
+      if altered(keys[2], known[index]) then return {'broken'} end
+    end
+    return {'ok', mark, following}
   end,
   flags = {'no-writes'},
 }
