@@ -122,10 +122,15 @@ def _attempt_named(sent: Submission, header: str | None) -> Submission:
     if header is None:
         return sent
     try:
-        named = UUID(header.strip().strip('"'))
-    except ValueError:
+        named = wire.convert(_unquoted(header), UUID)  # as the body's: Python's own would read "+" and "_" as digits
+    except InvalidRequest:
         raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
     if sent.attempt_id not in (UNSET, named):
         raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
     sent.attempt_id = named
     return sent
+
+
+def _unquoted(header: str) -> str:
+    text = header.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
