@@ -250,6 +250,20 @@ def keys_like(pattern: str, *, beside: str) -> Iterator[str]:
             yield found.decode()
 
 
+def keys_everywhere(pattern: str) -> Iterator[bytes]:
+    """Names of keys on every server that is written to, some at a time, while they may change."""
+    with answering("boards"):
+        server = client(settings.VALKEY_URL)
+        for node in cluster.primaries(server):
+            yield from server.scan_iter(match=pattern, count=1000, **node)
+
+
+def keys_remove(names: Sequence[bytes]) -> int:
+    """How many there were; a cluster's go slot by slot. What they held is freed beside whatever else is asked."""
+    with answering("boards"):
+        return int(client(settings.VALKEY_URL).unlink(*names)) if names else 0
+
+
 def servers(url: str) -> dict[str, redis.Redis]:
     """Each that is written to, by name."""
     with answering("boards"):
