@@ -20,6 +20,7 @@ from config.errors import Unavailable
 from config.metrics import STORE_FAILURES
 
 TIMEOUT = 2.0  # seconds; a store that takes longer is down for this request
+_PATIENCE: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
 
 
 class ValkeyUnavailable(Unavailable):
@@ -54,12 +55,11 @@ def client(url: str, *, replicas: bool = False) -> Any:
     """Of one server, or of a cluster, which has the same commands. `replicas`: not to be written through."""
     # a connection that broke is worth another try; a server that is silent would be silent again
     retry = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
-    patience: dict[str, Any] = {"socket_timeout": TIMEOUT, "socket_connect_timeout": TIMEOUT}
     if watched := env.sentinels(url):
-        return sentinels.primary(watched, retry=retry, **patience)
+        return sentinels.primary(watched, retry=retry, **_PATIENCE)
     named = env.cluster(url)
     if named is None:
-        return redis.Redis.from_url(url, retry=retry, health_check_interval=30, **patience)
+        return redis.Redis.from_url(url, retry=retry, health_check_interval=30, **_PATIENCE)
     return RedisCluster(
         startup_nodes=[ClusterNode(host, port) for host, port in named.hosts],  # type: ignore[no-untyped-call]
         username=named.username or None,
@@ -70,7 +70,7 @@ def client(url: str, *, replicas: bool = False) -> Any:
         require_full_coverage=False,  # the slots that are there are served
         load_balancing_strategy=LoadBalancingStrategy.ROUND_ROBIN if replicas else None,
         health_check_interval=30,
-        **patience,
+        **_PATIENCE,
     )
 
 
@@ -250,6 +250,20 @@ def keys_like(pattern: str, *, beside: str) -> Iterator[str]:
             yield found.decode()
 
 
+def keys_everywhere(pattern: str) -> Iterator[bytes]:
+    """Names of keys on every server that is written to, some at a time, while they may change."""
+    with answering("boards"):
+        server = client(settings.VALKEY_URL)
+        for node in cluster.primaries(server):
+            yield from server.scan_iter(match=pattern, count=1000, **node)
+
+
+def keys_remove(names: Sequence[bytes]) -> int:
+    """How many there were; a cluster's go slot by slot. What they held is freed beside whatever else is asked."""
+    with answering("boards"):
+        return int(client(settings.VALKEY_URL).unlink(*names)) if names else 0
+
+
 def servers(url: str) -> dict[str, redis.Redis]:
     """Each that is written to, by name."""
     with answering("boards"):
@@ -272,8 +286,8 @@ def listen(
     """Hears `channel` for ever, in the calling thread, over lost connections and servers that come back."""
     while not until.is_set():
         try:
-            # a connection of its own: it idles between messages, so its reads have no short timeout
-            with redis.Redis.from_url(settings.CACHE_URL, socket_connect_timeout=TIMEOUT) as server:
+            # a connection of its own, which is not mended in silence: whoever listens is to know that it was deaf
+            with redis.Redis.from_url(settings.CACHE_URL, retry=Retry(NoBackoff(), 0), **_PATIENCE) as server:
                 heard = server.pubsub(ignore_subscribe_messages=False)
                 heard.subscribe(channel)
                 _hear(heard, on_message=on_message, on_connected=on_connected, until=until)
@@ -287,11 +301,18 @@ def listen(
 def _hear(
     heard: "redis.client.PubSub", *, on_message: Callable[[str], None], on_connected: Callable[[], None], until: Event
 ) -> None:
+    """A connection may be lost without a word, where a router forgets it. So a server that says nothing is asked to;
+    the library's own checks would wait for the answer for ever.
+    """
+    asked = False
     while not until.is_set():
-        message = heard.get_message(timeout=1.0)
+        message = heard.get_message(timeout=TIMEOUT)
+        if message is None and asked:
+            raise redis.TimeoutError("It was asked, and said nothing.")
+        asked = message is None
         if message is None:
-            continue
-        if message["type"] == "subscribe":
+            heard.ping()
+        elif message["type"] == "subscribe":
             on_connected()
         elif message["type"] == "message":
             on_message(message["data"].decode())

@@ -32,6 +32,11 @@ def every(mode: int, shard: int, generation: int) -> str:
     return f"{_slot(mode, shard)}:g{generation}:*"
 
 
+def all_generations() -> str:
+    """A pattern for all keys of all generations, of whatever mode."""
+    return "lb:{*}:g*:*"
+
+
 def told_of() -> list[str]:
     """Patterns for what the server is to tell of: boards, and what every act of ours on them begins and ends with."""
     return ["lb:*:state", "lb:*:b:*"]

@@ -1,5 +1,7 @@
 """What is submitted, whichever door it comes through: who may, where it belongs, and what is refused first."""
 
+from io import BytesIO
+from itertools import islice
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
@@ -76,7 +78,7 @@ def scores(request: Request, game: str) -> tuple[GameRecord, Items]:
 def _sent(request: Request) -> list[BatchSubmission] | list[BatchSubmission | DomainError]:
     """All at once; where that fails one by one, so that a bad one does not take the others with it."""
     if request.media_type == "application/x-ndjson":
-        lines = [line for line in request.content.split(b"\n") if line.strip()]
+        lines = _lines(request.content)
         if not 1 <= len(lines) <= MOST_ITEMS:
             raise InvalidRequest(f"A batch has 1 to {MOST_ITEMS:,} scores.")
         return [_decoded(line) for line in lines]
@@ -87,6 +89,12 @@ def _sent(request: Request) -> list[BatchSubmission] | list[BatchSubmission | Do
         return wire.decode(request.content, WholeBatch).scores
     except InvalidRequest:
         return [_decoded(bytes(raw)) for raw in wire.decode(request.content, Batch, in_parts=True).scores]
+
+
+def _lines(content: bytes) -> list[bytes]:
+    """Those that are not blank, as far as one too many: millions would be a list many times as large as the body."""
+    found = (line.removesuffix(b"\n") for line in BytesIO(content) if not line.isspace())
+    return list(islice(found, MOST_ITEMS + 1))
 
 
 def _decoded(raw: bytes) -> BatchSubmission | DomainError:
@@ -122,10 +130,15 @@ def _attempt_named(sent: Submission, header: str | None) -> Submission:
     if header is None:
         return sent
     try:
-        named = UUID(header.strip().strip('"'))
-    except ValueError:
+        named = wire.convert(_unquoted(header), UUID)  # as the body's: Python's own would read "+" and "_" as digits
+    except InvalidRequest:
         raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
     if sent.attempt_id not in (UNSET, named):
         raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
     sent.attempt_id = named
     return sent
+
+
+def _unquoted(header: str) -> str:
+    text = header.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text

@@ -11,7 +11,7 @@ from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.lag import seconds_behind
 from leaderboards.live.announce import boards_announce, boards_sweep
 from leaderboards.services.corrections import bans_follow
-from leaderboards.services.housekeeping import erased_attempts_scrub, stamps_purge, standings_purge
+from leaderboards.services.housekeeping import boards_purge, erased_attempts_scrub, stamps_purge, standings_purge
 from leaderboards.services.reconciling import reconcile_sample
 from leaderboards.services.refreshing import histograms_refresh
 from leaderboards.services.set_aside import batches_retry_due
@@ -69,7 +69,9 @@ def histograms() -> None:
 
 @shared_task(name="leaderboards.tasks.tidy_stamps")
 def tidy_stamps() -> None:
+    """And the boards that killed rebuilds have left."""
     stamps_purge(now=timezone.now())
+    boards_purge()
 
 
 @shared_task(name="leaderboards.tasks.tidy_standings")

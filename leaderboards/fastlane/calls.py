@@ -24,6 +24,8 @@ _ONCE = {
     b"authorization", b"content-type", b"host", b"idempotency-key", b"if-none-match", b"accept-encoding",
     b"x-forwarded-proto", b"x-forwarded-for",
 }  # fmt: skip
+# bytes of what is kept as it came: bounded by how many there are of it, and by this. No address of ours is as long
+_LONGEST, _LONGEST_HOST = 2048, 300
 # conditions, preferences and encodings that are asked for now and then
 _UNUSUAL = {
     b"prefer", b"content-encoding", b"if-match", b"if-unmodified-since", b"if-modified-since", b"expect", b"range",
@@ -127,6 +129,8 @@ def _query(text: bytes, to: type[Any]) -> Any:
 
 def call_of(scope: Any) -> Call | None:
     """None: not a hot route, or not asked for in an ordinary way."""
+    if len(scope["path"]) > _LONGEST or len(scope["query_string"]) > _LONGEST:
+        return None
     parts = scope["path"].split("/")
     if len(parts) < 5 or parts[1] != "v1" or parts[2] != "games":  # noqa: PLR2004 - "", v1, games, game, what
         return None
@@ -193,7 +197,8 @@ def _is_ours(headers: dict[bytes, bytes], scope: Any) -> bool:
         told = headers.get(b"x-forwarded-proto") if settings.PROXIES else scope.get("scheme", "").encode()
         if told != b"https":
             return False
-    return _is_served(headers.get(b"host", b"").decode("latin-1"), tuple(settings.ALLOWED_HOSTS))
+    host = headers.get(b"host", b"")
+    return len(host) <= _LONGEST_HOST and _is_served(host.decode("latin-1"), tuple(settings.ALLOWED_HOSTS))
 
 
 @lru_cache(maxsize=1024)

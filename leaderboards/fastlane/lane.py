@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import structlog
 from asgiref.typing import ASGI3Application
 from django.conf import settings
+from django.db import Error as DatabaseFailure
 from django.db import close_old_connections
 
 from config import errors, problem
@@ -209,17 +210,21 @@ def _board(call: Call) -> Answer:
 
 
 def _tried(act: Callable[[Call], Any], call: Call) -> Any:
+    """What it comes to, or why it is refused: one that asks too much is no reason to ask for the others again."""
     try:
         return act(call)
-    except DomainError as error:
-        return error
+    except DatabaseFailure:
+        raise  # nobody's own: each is made alone, on a connection that is looked at first
+    except Exception as error:
+        known = problem.domain_error(error)
+        if known is None:
+            raise
+        return known
 
 
 def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
-    try:
-        return act(call)
-    except DomainError as error:
-        return answers.refused(call, error)
+    found = _tried(act, call)
+    return answers.refused(call, found) if isinstance(found, DomainError) else found
 
 
 _LANES = {

@@ -34,10 +34,11 @@ class _Kept:
     changes: int
     epoch: int
     until: float  # monotonic seconds
+    query: bytes  # that it is kept under
 
     @property
     def weight(self) -> int:
-        return len(self.shown.body) + len(self.shown.packed or b"") + _OVERHEAD
+        return len(self.shown.body) + len(self.shown.packed or b"") + len(self.query) + _OVERHEAD
 
     @property
     def is_good(self) -> bool:
@@ -82,9 +83,11 @@ def _keep(key: _Key, found: _Kept) -> None:
     """Bounded by what it may weigh: what is thrown away then is made again when it is asked for."""
     global _bytes  # noqa: PLW0603 - as above
     before = _kept.get(key)
-    _bytes += found.weight - (before.weight if before else 0)
-    if _bytes > MOST_BYTES:
+    more = found.weight - (before.weight if before else 0)
+    if _bytes + more > MOST_BYTES:
         forget()
+        more = found.weight
+    _bytes += more
     _kept[key] = found
 
 
@@ -99,7 +102,7 @@ def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
     if changes is None or epoch is None:
         return None
     shown, age = _shared(board, call, asked)
-    return _Kept(shown, slots, changes, epoch, began + SECONDS - age)
+    return _Kept(shown, slots, changes, epoch, began + SECONDS - age, call.query_string)
 
 
 def _shared(board: Board, call: Call, asked: BoardQuery) -> tuple[Shown, float]:

@@ -2,13 +2,15 @@
 
 from datetime import datetime, timedelta
 
+import structlog
 from django.db import connection
 
-from leaderboards.boards import store
+from leaderboards.boards import leftovers, store
 from leaderboards.boards.store import Slot
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode, Stamp, Standing, Stream
 
+log = structlog.get_logger(__name__)
 STAMPS_KEPT = timedelta(days=1)  # the tail that a failover may lose is far shorter
 ERASED_LATELY = timedelta(hours=6)  # whatever was on its way then has long arrived, and this was done many times
 _MOST = 10_000  # rows a statement
@@ -39,6 +41,34 @@ def _purge_streamless(now: datetime) -> int:
         )
         rows: int = cursor.rowcount
     return rows
+
+
+def boards_purge() -> int:
+    """Boards that nobody can come to any more, as rebuilds leave them that were killed; of how many keys.
+
+    What modes show is asked after the names were found, and for each piece again; nothing is held meanwhile.
+    """
+    purged = 0
+    for some in leftovers.named():
+        shown = Mode.objects.in_bulk({slot.mode for slot, _ in some})
+        purged += leftovers.remove([name for slot, name in some if _is_left(slot, shown.get(slot.mode))])
+    if purged:
+        log.info("boards_purged", keys=purged)
+    return purged
+
+
+def _is_left(slot: Slot, mode: Mode | None) -> bool:
+    """Once so, so for ever, so that nothing which is rebuilt or resharded between the look and the removal is harmed.
+
+    A mode is committed before its first key is written, and the names were found first. Generations only rise: none but
+    the next is ever filled, none but its own ever mended, over as many shards as the commit says that shows it. The one
+    before is left to readers on their way.
+    """
+    if mode is None:
+        return True
+    if slot.generation == mode.generation:  # a mode without scores may be given other shards in the same generation
+        return slot.shard >= mode.shards and mode.first_score_at is not None
+    return slot.generation <= mode.generation - 2
 
 
 def standings_purge(*, now: datetime) -> int:

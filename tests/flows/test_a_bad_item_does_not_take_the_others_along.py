@@ -2,6 +2,7 @@
 
 import json
 import random
+import tracemalloc
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -215,3 +216,18 @@ def test_a_batch_has_eight_mebibytes_at_most(api: ApiClient, solo: Mode, key: st
     assert told(sized(LARGEST + 1)) == (413, "payload_too_large")
     assert (_logged(), Player.objects.count()) == (0, 1)
     assert sized(LARGEST).json()["accepted"] == 1
+
+
+@pytest.mark.parametrize("line", [b"1\n", b"\n", b"1\n \n"])
+def test_millions_of_lines_are_refused_in_less_memory_than_they_take_themselves(
+    api: ApiClient, solo: Mode, key: str, line: bytes
+) -> None:
+    body = line * (LARGEST // len(line))
+    tracemalloc.start()
+    try:
+        answer = api("POST", SCORES, credential=key, content=body, headers={"Content-Type": FORMATS[1]})
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert told(answer) == (400, "invalid_request")
+    assert most < LARGEST

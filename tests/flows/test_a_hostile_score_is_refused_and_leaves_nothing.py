@@ -228,6 +228,8 @@ def test_what_is_at_the_edge_of_the_rules_is_taken_and_kept_as_sent(
 
 
 IDS = ["", " ", "nope", "null", "5", f"{NAME}0", f"{NAME}, {NAME}", "0" * 10_000, "\xff" * 36, "*"]
+# what Python's UUID() would make one of, and of several the same
+IDS += ["+" + "a" * 31, "a_" + "a" * 30, "{" + NAME + "}", f"urn:uuid:{NAME}", f"-{NAME}", f'"{NAME}', f'""{NAME}""']
 
 
 @pytest.mark.parametrize("name", IDS)

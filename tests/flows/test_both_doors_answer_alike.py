@@ -36,6 +36,8 @@ HEADERS = [
     [("Host", "127.0.0.1"), ("Host", "localhost")],
     [("Host", "a b")],
     [("Host", "[::1]:80")],
+    [("Host", "127.0.0.1:" + "0" * 300)],
+    [("Host", "a." * 10_000 + "localhost")],
     [("Host", "127.0.0.1"), ("X-Forwarded-Host", "evil.example")],
     [("X-Forwarded-Proto", "https"), ("X-Forwarded-For", "203.0.113.9")],
     [("Authorization_", "x"), ("Content_Type", "text/plain"), ("Idempotency_Key", "x")],
@@ -93,10 +95,11 @@ QUERIES = [
         "scope=a+b",
     ),
     *("x=1&" * 999, "x=1&" * 1001, "scope=" + "x" * 5000, "window=daily", "window=weekly", "window=never", "window="),
+    *("limit=3&x=" + "a" * 2038, "limit=3&x=" + "a" * 2039, "limit=3&x=" + "a" * 60_000, "&" * 1000, "a" * 3000 + "=1"),
     *("limit=3", "limit=0", "neighbors=3", "neighbors=51", "offset=-1", "include=x", "cursor=x", "score=ä%C3%A4"),
 ]
 PATHS = [
-    *("/", "//", "/x", "%2F", "%00", "%0A", "%20", "%ff", "?"),
+    *("x" * 3000, "/" + "x" * 3000, "/", "//", "/x", "%2F", "%00", "%0A", "%20", "%ff", "?"),
     *(("GAME", other) for other in ("nowhere", "TWIN-A", "twin-", "PRIVATE", "%00", "ä", "%ff", "x" * 300, "..", "")),
     *(("solo", other) for other in ("none", "SOLO", "%00", "ä", "%ff", "x" * 300, "so%6Co", "solo%20", "empty", "off")),
     *(("/v1", other) for other in ("//v1", "/v2", "/V1", "", "/v1/", "/./v1", "/v1%2F")),

@@ -58,6 +58,7 @@ BODIES = [
 ]
 MODES = ["laps", "equal", "thick", "total", "last", "free", "vouched", "empty", "off", "none"]
 IDEMPOTENCY = [FIRST, f'"{FIRST}"', f" {FIRST} ", "x", "", "{" + FIRST + "}", "ä"]
+IDEMPOTENCY += [FIRST.replace("-", ""), UPPER, f"urn:uuid:{FIRST}", "+" + "a" * 31, "a_" + "a" * 30, f'"{FIRST}', '"']
 
 
 @pytest.fixture
