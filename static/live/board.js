@@ -68,7 +68,7 @@ export class Board {
     const decimals = Number(this.told.decimals);
     one.dataset.player = entry.player_id;
     one.dataset.rank = entry.rank;
-    one.classList.toggle("mine", entry.player_id === this.told.follow);
+    one.classList.toggle("mine", entry.player_id === this.told.mine);
     put(one.querySelector(".rank span"), number(entry.rank));
     this.#movement(one.querySelector(".move"), entry);
     const link = one.querySelector(".who a");

@@ -90,3 +90,18 @@ def test_who_comes_onto_a_board_is_not_called_unlisted_beside_it(
     script.wait(f"!{SEEN}('.unlisted')")
     page.clock.run_for(3000)
     script.wait("document.querySelector('[data-own-rank]')?.textContent === '#1'")
+
+
+@pytest.mark.parametrize("path", ["/", "/g/arena", BOARD])
+def test_ones_own_row_is_marked_wherever_a_board_is_live(
+    arena: Game, new_visitor: Callable[..., Visitor], path: str
+) -> None:
+    play(arena, "solo", {"me": 100, "you": 50})
+    script = Script(new_visitor())
+    _signed_in(script.visitor, arena, "me", path)
+    mine = "[...document.querySelectorAll('.entry.mine .name')].map(one => one.textContent).join()"
+    script.wait_for_ops("subscribe", *(["follow"] if path == BOARD else []))
+    assert script.visitor.page.evaluate(mine) == "me"
+    script.tell("snapshot", 1, [entry(1, "you", 200), entry(2, "me", 100)])
+    script.wait("document.querySelector('[data-rows] .score').textContent === '200'")
+    assert script.visitor.page.evaluate(mine) == "me"
