@@ -104,7 +104,7 @@ def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called
     assert visitor.page.locator("[data-rows] .name").all_inner_texts() == ["a"], "what was seen stays"
 
 
-@pytest.mark.parametrize("code", ["unavailable", "internal_error"])
+@pytest.mark.parametrize("code", ["unavailable", "internal_error", "rate_limited"])
 def test_what_cannot_be_answered_for_a_moment_is_asked_for_later(
     new_visitor: Callable[..., Visitor], code: str
 ) -> None:
@@ -138,7 +138,35 @@ def test_who_is_known_as_somebody_else_by_now_asks_on_a_new_socket(new_visitor: 
     script.tell("error", 0, [], code="unauthenticated", id="me")
     script.tell("update", 2, [entry(1, "a", 500)])
     script.wait("document.querySelector('[data-rows] .score').textContent === '500'")
-    assert len(script.sockets) == 2, "refused from the start, it is not asked for again"
+    assert len(script.sockets) == 2, "refused from the start, it leaves the socket to the board"
+
+
+@pytest.mark.parametrize(("code", "sockets"), [("game_not_found", 1), ("unauthenticated", 2)])
+def test_what_is_refused_is_asked_for_again_slowly(
+    new_visitor: Callable[..., Visitor], code: str, sockets: int
+) -> None:
+    """Who was a stranger may be known by now, though not to a socket that keeps its cookie."""
+    make_mode(make_game("arena"))
+    script = Script(new_visitor())
+    page = script.visitor.page
+    page.clock.install()
+    script.visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 2)
+    script.tell("error", 0, [], code=code)
+    script.wait(f"{PULSE}.startsWith('Offline')")
+    script.heard.clear()
+    page.clock.run_for(20_000)
+    script.tell("heartbeat", 0, [])
+    page.evaluate("0")
+    assert script.heard == []
+    page.clock.run_for(20_000)
+    script.tell("heartbeat", 0, [])
+    page.clock.run_for(25_000)
+    script.wait_for_ops(*(["unsubscribe", "subscribe"] if sockets == 1 else ["subscribe"]))
+    assert len(script.sockets) == sockets
+    script.tell("snapshot", 1, [])
+    script.wait(f"{PULSE} === 'Live'")
 
 
 def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Visitor]) -> None:
