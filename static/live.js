@@ -8,6 +8,7 @@ import { Socket } from "./live/socket.js";
 const MOST = 10; // subscriptions of one socket
 const SPOKEN_EVERY = 10_000;
 const FRESH_EVERY = 20_000;
+const OWN_EVERY = 2500;
 const LOOKED_EVERY = 10_000;
 const followed = document.querySelector("[data-follow]");
 const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
@@ -43,6 +44,11 @@ function show(board, message) {
   }
   board.leader = first?.player_id;
   board.show(message);
+  const listed = board.section === followed && board.rows.get(board.told.follow);
+  const pinned = listed && board.section.querySelector("[data-pinned]");
+  if (!pinned?.firstElementChild) return;
+  if (pinned.contains(document.activeElement)) listed.querySelector("a").focus({ preventScroll: true });
+  pinned.dataset.old = "";
 }
 
 function hear(board, message) {
@@ -54,7 +60,7 @@ function hear(board, message) {
   if (message.window_id && board.told.windowId && message.window_id !== board.told.windowId) {
     board.told.windowId = message.window_id;
     board.begin();
-    refresh(Math.random() * 3000);
+    refresh(Math.random() * 3000, OWN_EVERY);
   }
   seen(board, () => show(board, message));
 }
@@ -92,48 +98,75 @@ function look() {
 }
 
 // --- who is signed in ------------------------------------------------------------------------------------------
+let owned = null; // what was last told
+let pace = OWN_EVERY;
 function own(section, message) {
   heardAt = Date.now();
+  const before = owned;
+  owned = message;
   const [rank, points] = ["[data-own-rank]", "[data-own-score]"].map((part) => document.querySelector(part));
   if (!message.new_rank || !rank) {
-    if (message.new_rank || rank) refresh(500); // onto the board, or off it
+    if (message.new_rank || rank) outdated(message.new_rank ? "" : "off");
     return;
   }
   const now = [`#${number(message.new_rank)}`, score(message.score, Number(section.dataset.decimals))];
-  if (rank.textContent === now[0] && points.textContent === now[1]) return;
-  if (rank.textContent !== now[0]) say("own", { rank: number(message.new_rank) });
+  const [moved, scored] = [rank.textContent !== now[0], points.textContent !== now[1]];
+  if (!moved && !scored) return;
+  if (moved) say("own", { rank: number(message.new_rank) });
   [rank.textContent, points.textContent] = now;
-  refresh(1500);
+  if (scored || !(message.new_rank > before?.new_rank)) outdated("");
+  else refresh(300, pace); // others have passed: on a busy board all the time, and the goal is still one
 }
 
-// What the server alone can say (the next goal, neighbours, the drawing, when the window ends) is asked for again,
-// at most every twenty seconds.
+// What no longer fits to one's own place is not seen until the server has said it anew.
+function outdated(how) {
+  for (const one of document.querySelectorAll("[data-you], [data-pinned]")) one.dataset.old = how;
+  pace = OWN_EVERY;
+  refresh(300, pace);
+}
+
+// What the server alone can say (the next goal, neighbours, the drawing, when the window ends) is asked for again: at
+// most every twenty seconds as others change, sooner as one's own place does, and less and less soon if it always does.
 let refreshed = 0;
 let due = 0;
-function refresh(soon) {
-  if (due) return;
-  due = setTimeout(() => seen(again, again), Math.max(soon, refreshed + FRESH_EVERY * (1 + Math.random() / 4) - Date.now()));
+let dueAt = 0;
+function refresh(soon, every = FRESH_EVERY * (1 + Math.random() / 4)) {
+  const at = Math.max(Date.now() + soon, refreshed + every);
+  if (due && at >= dueAt) return;
+  clearTimeout(due);
+  dueAt = at;
+  due = setTimeout(() => seen(again, again), at - Date.now());
 }
 
 async function again() {
+  pace = Date.now() - refreshed > FRESH_EVERY ? OWN_EVERY : Math.min(2 * pace, FRESH_EVERY);
   refreshed = Date.now();
   due = 0;
+  const told = owned;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (!answer.ok) return;
+    if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
     for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
-      const [now, fresh] = [document.querySelector(part), page.querySelector(part)];
-      if (!now || now.contains(document.activeElement)) continue;
-      if (fresh) now.replaceWith(document.adoptNode(fresh));
-      else now.remove();
+      replace(document.querySelector(part), page.querySelector(part));
     }
     adorn();
     tick();
+    if (owned !== told) own(followed, owned); // told while the page was on its way
   } catch {
-    // the next change asks again
+    if (document.querySelector("[data-old]")) refresh(0); // else the next change asks again
   }
+}
+
+function replace(now, fresh) {
+  if (!now) return;
+  const held = now.contains(document.activeElement) && document.activeElement;
+  const same = held && [...(fresh?.querySelectorAll("a") ?? [])].find((one) => one.href === held.href);
+  if (held && !same) return; // who is at it is not disturbed
+  if (fresh) now.replaceWith(document.adoptNode(fresh));
+  else now.remove();
+  if (same) same.focus({ preventScroll: true });
 }
 
 // --- clocks, in the visitor's own time -------------------------------------------------------------------------

@@ -115,6 +115,7 @@ def _content(board: Board, asked: Asked, player_id: str | None, now: datetime) -
         "total_text": numbers.whole(state.total),
         "rows": rows,
         "spare": range(_LEAST - len(rows)),
+        "still": not any(row.movement.was for row in rows),
         "paging": paging,
         "live": first,
         "you": you,

@@ -20,6 +20,7 @@ TOP = 5
 @dataclass(frozen=True, slots=True)
 class Card:
     mode: Mode
+    mine: str | None  # who looks
     window: str
     title: str  # of the window
     rows: list[Row]
@@ -45,6 +46,7 @@ def _card(mode: Mode, caller: Caller, now: datetime) -> Card:
     ends = board.window.ends_at
     return Card(
         mode=mode,
+        mine=caller.player_id,
         window=window,
         title=words.window_name(window),
         rows=rows_of(board, entries, before=None, mine=caller.player_id, now=now),

@@ -1,6 +1,7 @@
 // A board's rows: filled from a state, moved smoothly to where they belong. Names are text, whatever they hold.
 import { ago, country, flag, local, number, said, score } from "./locale.js";
 
+const LONG = 9; // characters of a score, as _row.html has it
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const row = document.getElementById("row");
 const spare = document.getElementById("spare");
@@ -68,7 +69,7 @@ export class Board {
     const decimals = Number(this.told.decimals);
     one.dataset.player = entry.player_id;
     one.dataset.rank = entry.rank;
-    one.classList.toggle("mine", entry.player_id === this.told.follow);
+    one.classList.toggle("mine", entry.player_id === this.told.mine);
     put(one.querySelector(".rank span"), number(entry.rank));
     this.#movement(one.querySelector(".move"), entry);
     const link = one.querySelector(".who a");
@@ -85,6 +86,7 @@ export class Board {
     const text = score(entry.score, decimals);
     if (shown.textContent === text) return false;
     shown.textContent = text;
+    shown.classList.toggle("long", text.length > LONG);
     return true;
   }
 

@@ -3,7 +3,8 @@
 const SILENCE = 35_000; // the server says something every 15 s
 const SOONEST = 500;
 const LATEST = 30_000;
-const MOMENTARY = ["unavailable", "internal_error"]; // what is refused so may be answered a little later
+const MOMENTARY = ["unavailable", "internal_error", "rate_limited"]; // what is refused so may be answered a little later
+const SLOWLY = 30_000;
 
 // Browsers complain of a socket closed before it is open: such a one is let go as soon as it is, or with its page.
 function hangUp(socket) {
@@ -100,10 +101,16 @@ export class Socket {
 
   #refused(topic, code) {
     // what has ended may be shown to who one is by now, on a socket that is opened as such; what is refused from the
-    // start is not live
-    if (code === "unauthenticated" && topic.seq) this.#lost();
-    else if (MOMENTARY.includes(code) || topic.seq) this.#later(topic);
-    else if (topic.message.op === "subscribe") this.#say("offline");
+    // start is not live until that has changed
+    const [stranger, board] = [code === "unauthenticated", topic.message.op === "subscribe"];
+    if (stranger && topic.seq) this.#lost();
+    else if (MOMENTARY.includes(code) || topic.seq) {
+      this.#say("reconnecting");
+      this.#later(() => this.#again(topic), 2000, 3000);
+    } else {
+      if (board) this.#say("offline");
+      this.#later(() => (stranger && board ? this.#lost() : this.#again(topic)), SLOWLY, SLOWLY);
+    }
   }
 
   #again(topic) {
@@ -112,10 +119,9 @@ export class Socket {
     this.#send(topic.message);
   }
 
-  #later(topic) {
-    this.#say("reconnecting");
+  #later(act, least, spread) {
     const socket = this.#socket;
-    setTimeout(() => socket === this.#socket && this.#again(topic), 2000 + Math.random() * 3000);
+    setTimeout(() => socket && socket === this.#socket && act(), least + Math.random() * spread);
   }
 
   #send(message) {

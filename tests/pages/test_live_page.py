@@ -1,8 +1,6 @@
 """What static/live.js does with what it hears, told by a server that plays every part the contract has."""
 
-import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -14,49 +12,12 @@ from tests.factories import make_game, make_mode, make_token
 from tests.pages.browser import Visitor, wait_for
 from tests.pages.people import ban
 from tests.pages.scenes import play
+from tests.pages.script import NAMES, PULSE, Script, entry
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-class Script:
-    """The other end of the page's socket."""
-
-    def __init__(self, visitor: Visitor) -> None:
-        self.visitor, self.heard, self.sockets = visitor, list[dict[str, Any]](), list[Any]()
-        page = visitor.page._target  # noqa: SLF001 - the route is called over there, with the real thing
-        visitor.page.there(lambda: page.route_web_socket("**/ws", self._opened))
-
-    def _opened(self, socket: Any) -> None:
-        self.sockets.append(socket)
-        socket.on_message(lambda text: self.heard.append(json.loads(text)))
-
-    def tell(self, kind: str, seq: int, entries: list[dict[str, Any]], **fields: Any) -> None:
-        message = {"type": kind, "id": "b0", "seq": seq, "version": seq, "total": len(entries), "entries": entries}
-        text = json.dumps(message | fields)
-        self.visitor.page.there(lambda: self.sockets[-1].send(text))
-
-    def hang_up(self) -> None:
-        self.visitor.page.there(lambda: self.sockets[-1].close(code=1012))
-
-    def wait(self, expression: str) -> None:
-        wait_for(self.visitor.page, expression)
-
-    def wait_for_ops(self, *ops: str) -> None:
-        for _ in range(900):
-            if [one["op"] for one in self.heard] == list(ops):
-                return
-            self.visitor.page.wait_for_timeout(50)
-        raise AssertionError(self.heard)
-
-
-def _entry(rank: int, player: str, score: int, **fields: Any) -> dict[str, Any]:
-    shown = {"display_name": player, "country": None, "avatar_url": None, "achieved_at": "2026-04-05T09:12:33Z"}
-    return {"rank": rank, "player_id": player, "score": score} | shown | fields
-
-
-NAMES = "[...document.querySelectorAll('[data-rows] .entry .name')].map(one => one.textContent).join()"
-PULSE = "document.querySelector('[data-pulse-text]').textContent"
 FEED = "[...document.querySelectorAll('.feed li bdi')].map(one => one.textContent).join()"
 ENDS = "[...document.querySelectorAll('time[data-left]')]"
 
@@ -77,10 +38,10 @@ def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visi
         "global",
         50,
     )
-    script.tell("snapshot", 1, [_entry(1, "a", 300), _entry(2, "b", 200), _entry(3, "c", 100)])
+    script.tell("snapshot", 1, [entry(1, "a", 300), entry(2, "b", 200), entry(3, "c", 100)])
     script.wait(f"{PULSE} === 'Live'")
     height = visitor.page.evaluate("document.querySelector('.ladder').offsetHeight")
-    script.tell("update", 2, [_entry(1, "c", 1234), _entry(2, "a", 300), _entry(3, HOSTILE, 250, country="DE")])
+    script.tell("update", 2, [entry(1, "c", 1234), entry(2, "a", 300), entry(3, HOSTILE, 250, country="DE")])
     script.wait(f"{NAMES} === 'c,a,{HOSTILE}'")
     first, second, third = (visitor.page.locator("[data-rows] .entry").nth(index) for index in range(3))
     assert first.locator(".score").inner_text() == "1,234"
@@ -91,9 +52,9 @@ def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visi
     assert visitor.page.locator("[data-say]").inner_text() == "c leads with 1,234"
     assert visitor.page.evaluate("document.querySelector('.ladder').offsetHeight") == height
 
-    script.tell("update", 4, [_entry(1, "b", 9999)])  # one was missed: what came counts, and all is asked for again
+    script.tell("update", 4, [entry(1, "b", 9999)])  # one was missed: what came counts, and all is asked for again
     script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
-    script.tell("snapshot", 1, [_entry(1, "b", 10_000)])
+    script.tell("snapshot", 1, [entry(1, "b", 10_000)])
     script.wait(f"{NAMES} === 'b'")
 
     script.heard.clear()
@@ -101,7 +62,7 @@ def test_rows_go_where_the_newest_state_has_them(new_visitor: Callable[..., Visi
     script.wait(f"{PULSE}.startsWith('Reconnecting')")
     script.wait_for_ops("subscribe")
     assert len(script.sockets) == 2
-    script.tell("snapshot", 1, [_entry(1, "a", 1)])
+    script.tell("snapshot", 1, [entry(1, "a", 1)])
     script.wait(f"{PULSE} === 'Live' && {NAMES} === 'a'")
 
 
@@ -116,11 +77,11 @@ def test_why_a_row_has_not_moved_is_told_as_the_page_knows_it(new_visitor: Calla
     script = Script(new_visitor())
     script.visitor.visit("/g/arena/solo/alltime")
     script.wait_for_ops("subscribe")
-    script.tell("snapshot", 1, [_entry(1, "a", 300), _entry(2, "c", 250), _entry(3, "b", 200)])
+    script.tell("snapshot", 1, [entry(1, "a", 300), entry(2, "c", 250), entry(3, "b", 200)])
     script.wait(f"{NAMES} === 'a,c,b'")
     came, down = "Came into view since you opened this page.", "1 Down 1 since you opened this page"
     assert script.visitor.page.evaluate(MOVES)[:3] == [no_earlier, came, down]
-    script.tell("update", 2, [_entry(1, "a", 300), _entry(2, "b", 260)])
+    script.tell("update", 2, [entry(1, "a", 300), entry(2, "b", 260)])
     script.wait(f"{NAMES} === 'a,b'")
     assert script.visitor.page.evaluate(MOVES)[:2] == [no_earlier, no_earlier]
 
@@ -134,7 +95,7 @@ def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called
     script = Script(visitor)
     visitor.visit("/g/arena/solo/daily")
     script.wait_for_ops("subscribe")
-    script.tell("snapshot", 1, [_entry(1, "a", 300)])
+    script.tell("snapshot", 1, [entry(1, "a", 300)])
     script.wait(f"{PULSE} === 'Live'")
     script.tell("error", 0, [], code="game_not_found")
     script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
@@ -143,7 +104,7 @@ def test_what_has_ended_is_asked_for_once_more_and_what_is_refused_is_not_called
     assert visitor.page.locator("[data-rows] .name").all_inner_texts() == ["a"], "what was seen stays"
 
 
-@pytest.mark.parametrize("code", ["unavailable", "internal_error"])
+@pytest.mark.parametrize("code", ["unavailable", "internal_error", "rate_limited"])
 def test_what_cannot_be_answered_for_a_moment_is_asked_for_later(
     new_visitor: Callable[..., Visitor], code: str
 ) -> None:
@@ -166,18 +127,46 @@ def test_who_is_known_as_somebody_else_by_now_asks_on_a_new_socket(new_visitor: 
     script = Script(visitor)
     visitor.visit(f"/g/arena/enter?token={make_token(game, 'a')}&next=/g/arena/solo/daily")
     script.wait_for_ops("subscribe", "follow")
-    script.tell("snapshot", 1, [_entry(1, "a", 300)])
+    script.tell("snapshot", 1, [entry(1, "a", 300)])
     script.wait(f"{PULSE} === 'Live'")
     script.heard.clear()
     script.tell("error", 0, [], code="unauthenticated")
     script.wait_for_ops("subscribe", "follow")
     assert len(script.sockets) == 2
-    script.tell("snapshot", 1, [_entry(1, "a", 400)])
+    script.tell("snapshot", 1, [entry(1, "a", 400)])
     script.wait(f"{PULSE} === 'Live'")
     script.tell("error", 0, [], code="unauthenticated", id="me")
-    script.tell("update", 2, [_entry(1, "a", 500)])
+    script.tell("update", 2, [entry(1, "a", 500)])
     script.wait("document.querySelector('[data-rows] .score').textContent === '500'")
-    assert len(script.sockets) == 2, "refused from the start, it is not asked for again"
+    assert len(script.sockets) == 2, "refused from the start, it leaves the socket to the board"
+
+
+@pytest.mark.parametrize(("code", "sockets"), [("game_not_found", 1), ("unauthenticated", 2)])
+def test_what_is_refused_is_asked_for_again_slowly(
+    new_visitor: Callable[..., Visitor], code: str, sockets: int
+) -> None:
+    """Who was a stranger may be known by now, though not to a socket that keeps its cookie."""
+    make_mode(make_game("arena"))
+    script = Script(new_visitor())
+    page = script.visitor.page
+    page.clock.install()
+    script.visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 2)
+    script.tell("error", 0, [], code=code)
+    script.wait(f"{PULSE}.startsWith('Offline')")
+    script.heard.clear()
+    page.clock.run_for(20_000)
+    script.tell("heartbeat", 0, [])
+    page.evaluate("0")
+    assert script.heard == []
+    page.clock.run_for(20_000)
+    script.tell("heartbeat", 0, [])
+    page.clock.run_for(25_000)
+    script.wait_for_ops(*(["unsubscribe", "subscribe"] if sockets == 1 else ["subscribe"]))
+    assert len(script.sockets) == sockets
+    script.tell("snapshot", 1, [])
+    script.wait(f"{PULSE} === 'Live'")
 
 
 def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Visitor]) -> None:
@@ -188,7 +177,7 @@ def test_at_the_reset_the_board_empties_by_itself(new_visitor: Callable[..., Vis
     script = Script(visitor)
     visitor.visit("/g/arena/solo/daily")
     script.wait_for_ops("subscribe")
-    script.tell("snapshot", 1, [_entry(1, "a", 300)], window_id="daily:2026-04-05")
+    script.tell("snapshot", 1, [entry(1, "a", 300)], window_id="daily:2026-04-05")
     script.tell("update", 2, [], window_id="daily:2026-04-06")
     visitor.page.get_by_role("heading", name="No score yet").wait_for()
     assert visitor.page.locator("[data-rows] .entry").count() == 0
@@ -224,7 +213,7 @@ def test_who_is_banned_leaves_what_just_happened(new_visitor: Callable[..., Visi
     script.wait_for_ops("subscribe")
     assert script.visitor.page.evaluate(FEED) == "cheat"
     ban(mode, "cheat")
-    script.tell("snapshot", 1, [_entry(1, "cheat", 300)])
+    script.tell("snapshot", 1, [entry(1, "cheat", 300)])
     script.tell("update", 2, [])
     wait_for(script.visitor.page, f"{FEED} === ''", seconds=60)
     if path != "/":
@@ -245,7 +234,7 @@ def test_a_page_that_nobody_looks_at_asks_for_news_once_somebody_does(new_visito
     page.clock.install()
     script.visitor.visit("/g/arena/solo/alltime")
     script.wait_for_ops("subscribe")
-    script.tell("snapshot", 1, [_entry(1, "cheat", 300)])
+    script.tell("snapshot", 1, [entry(1, "cheat", 300)])
     script.wait(f"{PULSE} === 'Live'")
     ban(mode, "cheat")
     script.tell("update", 2, [])
@@ -269,13 +258,13 @@ def test_what_is_said_of_ones_own_place_follows_the_neighbours(new_visitor: Call
     page.clock.install()
     script.visitor.visit(f"/g/arena/enter?token={make_token(game, 'me')}&next=/g/arena/solo/alltime")
     script.wait_for_ops("subscribe", "follow")
-    script.tell("snapshot", 1, [_entry(1, "ahead", 300), _entry(2, "me", 100)])
+    script.tell("snapshot", 1, [entry(1, "ahead", 300), entry(2, "me", 100)])
     assert page.locator(".goal strong").inner_text() == "200"
     play(game, "solo", {"ahead": 500})
-    script.tell("update", 2, [_entry(1, "ahead", 500), _entry(2, "me", 100)])
+    script.tell("update", 2, [entry(1, "ahead", 500), entry(2, "me", 100)])
     page.locator(".goal strong", has_text="400").wait_for()
     play(game, "solo", {"ahead": 900})
-    script.tell("update", 3, [_entry(1, "ahead", 900), _entry(2, "me", 100)])
+    script.tell("update", 3, [entry(1, "ahead", 900), entry(2, "me", 100)])
     script.wait("document.querySelector('[data-rows] .score').textContent === '900'")
     page.evaluate("window.away = true")
     page.on("request", lambda request: asked.append(request.url))
@@ -293,7 +282,7 @@ def test_on_a_phone_that_wants_no_motion_nothing_moves(new_visitor: Callable[...
     script = Script(visitor)
     visitor.visit("/g/arena/solo/alltime")
     script.wait_for_ops("subscribe")
-    script.tell("snapshot", 1, [_entry(1, "b", 400), _entry(2, "a", 300)])
+    script.tell("snapshot", 1, [entry(1, "b", 400), entry(2, "a", 300)])
     script.wait(f"{NAMES} === 'b,a'")
     assert visitor.page.evaluate("document.getAnimations().length") == 0
 
