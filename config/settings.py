@@ -72,6 +72,10 @@ CACHES = {
         "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5},
     }
 }
+# the same server, by a name that does not hide that it is down: a session that cannot be read is not gone
+CACHES["sessions"] = CACHES["default"] | {
+    "OPTIONS": {"SOCKET_CONNECT_TIMEOUT": 0.5, "SOCKET_TIMEOUT": 0.5, "IGNORE_EXCEPTIONS": False}
+}
 DJANGO_REDIS_IGNORE_EXCEPTIONS = True  # a cache that is down is an empty cache
 DJANGO_REDIS_LOG_IGNORED_EXCEPTIONS = True
 CHANNEL_LAYERS = {
@@ -325,6 +329,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SESSION_ENGINE = "config.sessions"
+SESSION_CACHE_ALIAS = "sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

@@ -11,6 +11,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from config.errors import Unauthenticated
+from config.sessions import check_read
 from players import lookups
 from players.access import NOBODY, Caller, Kind
 from players.authentication import is_revoked, player_proven
@@ -46,6 +47,7 @@ def session_enter(session: SessionBase, token: str, *, game: str, now: datetime)
 
 
 def session_leave(session: SessionBase, *, game: str) -> None:
+    check_read(session)  # or it would still be signed in, and be told otherwise
     known = _known(session)
     if known.pop(game, None) is not None:
         session.cycle_key()

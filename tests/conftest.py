@@ -19,6 +19,7 @@ from leaderboards.history import cohorts
 from leaderboards.waiting import names
 from tests import cluster, emptying, live
 from tests.client import ApiClient
+from tests.silence import Silent, silent_server
 
 _DAY = 86_400.0  # seconds
 _MORNING, _EVENING = 30.0, _DAY - 90
@@ -115,6 +116,12 @@ def on_a_cluster(_cluster: cluster.Cluster, settings: Settings) -> Iterator[clus
 def wherever_boards_are(request: pytest.FixtureRequest) -> None:
     if request.param == "a cluster":
         request.getfixturevalue("on_a_cluster")
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    with silent_server() as server:
+        yield server
 
 
 @pytest.fixture

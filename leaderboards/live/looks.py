@@ -10,6 +10,7 @@ from django.http import parse_cookie
 from django.utils import timezone
 
 from config.errors import Forbidden, Unauthenticated
+from config.sessions import check_read
 from leaderboards.boards.board import Board
 from leaderboards.ghosts import seen_by
 from leaderboards.known import board_known
@@ -116,6 +117,7 @@ def _caller(papers: Papers, message: Message, now: datetime) -> Caller:
     if not papers.session:
         return NOBODY
     session = import_module(settings.SESSION_ENGINE).SessionStore(papers.session)  # as it is now
+    check_read(session)  # a socket that became nobody's would stay nobody's
     caller = session_caller(session, message.game, now=now)
     return caller_from_session(session) if caller is NOBODY else caller
 

@@ -1,21 +1,30 @@
 """Players come in by a link that their game hands out: who may, for how long, and where to."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import jwt
 import pytest
 import time_machine
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import UpdateError
+from django.core.cache import caches
 from django.core.management import call_command
 from django.utils import timezone
 from pytest_django import Settings
 
+from config.errors import Unavailable
+from config.sessions import SessionStore
+from leaderboards.live.looks import Papers, watch_of
+from leaderboards.live.messages import Message
 from players import tokens
 from players.models import Game
 from players.services import player_erase, player_revoke_tokens
-from players.sessions import LASTS, MOST_GAMES, session_player
+from players.sessions import LASTS, MOST_GAMES, session_enter, session_player
 from tests.factories import make_game, make_mode, make_player, make_token, record_of
 from tests.pages.people import Person, committed, text_of
+from tests.silence import REFUSING, Silent
 
 pytestmark = pytest.mark.django_db
 HOME = "/g/arena"
@@ -211,6 +220,19 @@ def test_a_name_on_the_page_is_text_and_never_markup(arena: Game) -> None:
     assert "<script>alert" not in told
 
 
+@contextmanager
+def _cache_at(url: str, settings: Settings) -> Iterator[None]:
+    own = settings.CACHES
+    settings.CACHES = {name: {**one, "LOCATION": url} for name, one in own.items()}
+    yield
+    settings.CACHES = own
+
+
+@pytest.fixture(params=["silent", "refusing"])
+def away(request: pytest.FixtureRequest, silent: Silent) -> str:
+    return silent.url if request.param == "silent" else REFUSING
+
+
 def test_without_the_cache_nobody_is_signed_in_and_all_are_told_to_come_back(arena: Game, settings: Settings) -> None:
     """Django itself tries ten thousand times to keep a session that cannot be kept."""
     User.objects.create_user("ops", password="a long password", is_staff=True)
@@ -218,11 +240,70 @@ def test_without_the_cache_nobody_is_signed_in_and_all_are_told_to_come_back(are
     csrf = operator.csrf("/admin/login/")
     fields = {"username": "ops", "password": "a long password", "csrfmiddlewaretoken": csrf}
     token = make_token(arena, "p-1")
-    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:9/0"}}
-    for answer in (person.get(f"{HOME}/enter?token={token}"), operator.post("/admin/login/", fields)):
-        assert (answer.status_code, answer["Retry-After"]) == (503, "1")
-        assert "Out of reach just now" in text_of(answer)
-        assert "sessionid" not in answer.cookies
+    with _cache_at(REFUSING, settings):
+        for answer in (person.get(f"{HOME}/enter?token={token}"), operator.post("/admin/login/", fields)):
+            assert (answer.status_code, answer["Retry-After"]) == (503, "1")
+            assert "Out of reach just now" in text_of(answer)
+            assert "sessionid" not in answer.cookies
+
+
+def test_a_cache_that_is_away_for_a_while_signs_nobody_out(arena: Game, settings: Settings, away: str) -> None:
+    person, operator, shown = Person(), Person(), make_game("shown")
+    person.enter(arena, "p-1")
+    person.enter(shown, "p-1")
+    operator.client.force_login(User.objects.create_superuser("ops"))
+    with _cache_at(away, settings):
+        public, private, admin = person.get("/g/shown"), person.get(HOME), operator.get("/admin/")
+    assert (public.status_code, private.status_code, admin.status_code) == (200, 401, 302)
+    assert "Signed in as" not in text_of(public)
+    assert [answer.cookies for answer in (public, private, admin) if "sessionid" in answer.cookies] == []
+    assert _is_in(person)
+    assert "Signed in as p-1" in person.text("/g/shown")
+    assert operator.get("/admin/").status_code == 200
+
+
+def test_who_signs_out_or_in_without_the_cache_is_told_to_do_it_again(
+    arena: Game, settings: Settings, away: str
+) -> None:
+    person, other = Person(), make_game("other")
+    person.enter(arena, "p-1")
+    fields = {"csrfmiddlewaretoken": person.csrf(HOME), "next": "/"}
+    with _cache_at(away, settings):
+        left = person.post(f"{HOME}/leave", fields)
+        entered = person.get(f"/g/other/enter?token={make_token(other, 'q-1')}")
+    for answer in (left, entered):
+        assert (answer.status_code, "sessionid" in answer.cookies) == (503, False)
+    assert _is_in(person)
+    assert person.post(f"{HOME}/leave", fields).status_code == 302
+    assert not _is_in(person)
+
+
+def test_a_session_that_could_not_be_read_is_not_written_over(arena: Game, settings: Settings, away: str) -> None:
+    """The cache may be back before the request is over."""
+    person, other = Person(), make_game("other")
+    person.enter(arena, "p-1")
+    with _cache_at(away, settings):
+        session = SessionStore(person.client.cookies["sessionid"].value)
+        assert session_player(session, "arena") is None
+    vars(session)["_cache"] = caches["sessions"]  # which is there again
+    with pytest.raises(Unavailable):
+        session_enter(session, make_token(other, "q-1"), game="other", now=timezone.now())
+    session["any"] = "thing"
+    with pytest.raises(UpdateError):
+        session.save()
+    assert _is_in(person)
+
+
+def test_a_socket_that_was_opened_with_a_session_does_not_become_nobodys(
+    arena: Game, settings: Settings, away: str
+) -> None:
+    person = Person()
+    person.enter(arena, "p-1")
+    papers = Papers(session=person.client.cookies["sessionid"].value)
+    follow = Message(op="follow", id="me", game="arena", mode="solo")
+    with _cache_at(away, settings), pytest.raises(Unavailable):
+        watch_of(papers, follow)
+    assert watch_of(papers, follow).followed == "p-1"
 
 
 def test_a_command_makes_such_a_link(arena: Game, capsys: pytest.CaptureFixture[str]) -> None:
