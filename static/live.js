@@ -145,8 +145,13 @@ async function again() {
   const told = owned;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.status === 401 && who(document)) location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (who(page) !== who(document)) {
+      location.reload(); // signed in or out meanwhile, in another tab: half a page of each would be neither
+      return;
+    }
     const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
     for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
       replace(document.querySelector(part), page.querySelector(part));
@@ -157,6 +162,12 @@ async function again() {
   } catch {
     if (document.querySelector("[data-old]")) refresh(0); // else the next change asks again
   }
+}
+
+// Who is signed in, as a page has it.
+function who(page) {
+  const known = [...page.querySelectorAll("[data-who], [data-mine]")].map((one) => one.dataset.who ?? one.dataset.mine);
+  return [...new Set(known)].sort().join("\n");
 }
 
 function replace(now, fresh) {
@@ -210,6 +221,6 @@ if (boards.length || followed) {
     const message = { op: "subscribe", id: `b${index}`, ...named(section.dataset), limit: Number(section.dataset.limit) };
     socket.ask(message, (heard) => hear(board, heard));
   });
-  if (followed) socket.ask({ op: "follow", id: "me", ...named(followed.dataset) }, (heard) => own(followed, heard));
+  if (followed) socket.ask({ op: "follow", id: "me", ...named(followed.dataset) }, (heard) => own(followed, heard), () => refresh(500, OWN_EVERY));
   socket.open();
 }
