@@ -38,6 +38,7 @@ export class Board {
   show(state) {
     const before = new Map([...this.rows.values()].map((one) => [one, one.offsetTop]));
     const held = document.activeElement;
+    const place = [...this.body.children].findIndex((one) => one.contains(held));
     const rows = new Map();
     const changed = [];
     for (const entry of state.entries) {
@@ -48,13 +49,20 @@ export class Board {
     }
     this.rows = rows;
     this.#place([...rows.values()]);
-    if (held instanceof HTMLElement && held !== document.activeElement && held.isConnected) held.focus({ preventScroll: true });
+    if (place >= 0 && held !== document.activeElement) this.#hold(held, place);
     if (!document.hidden && !still.matches) this.#move(before, changed);
     this.section.querySelector("[data-away]")?.remove();
     const total = this.section.querySelector("[data-total]") ?? document.getElementById(this.told.totalIn);
     if (total) put(total, number(state.total));
     const empty = this.section.querySelector("[data-empty]");
     if (empty) empty.hidden = state.entries.length > 0;
+  }
+
+  #hold(held, place) {
+    // who was at a row that has left is at the one now there
+    const rows = [...this.rows.values()];
+    const next = held.isConnected ? held : rows[Math.min(place, rows.length - 1)]?.querySelector("a");
+    next?.focus({ preventScroll: true });
   }
 
   #place(rows) {
