@@ -100,8 +100,12 @@ export class Board {
 
   #face(face, entry) {
     const shown = face.querySelector("img");
-    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url && face.firstChild) return;
-    face.textContent = [...entry.display_name][0]?.toUpperCase() ?? "";
+    const initial = [...entry.display_name][0]?.toUpperCase() ?? "";
+    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url) {
+      if (face.textContent !== initial) face.replaceChildren(initial, ...face.children);
+      return;
+    }
+    face.textContent = initial;
     if (!entry.avatar_url) return;
     const image = new Image(32, 32);
     image.alt = "";

@@ -40,3 +40,17 @@ def test_the_keyboard_stays_on_the_board_when_a_row_leaves_it(script: Script) ->
     script.tell("update", 4, [entry(1, "ada", 300)])
     script.wait(f"{NAMES} === 'ada'")
     assert page.evaluate(HELD) == "ada", "at the last one"
+
+
+FACES = "[...document.querySelectorAll('[data-rows] .face')].map(one => one.textContent).join('')"
+
+
+def test_a_renamed_player_has_the_initial_of_the_new_name(script: Script) -> None:
+    avatar = {"avatar_url": "/static/rung.svg"}
+    script.tell("update", 2, [entry(1, "ada", 300, display_name="Zoe"), entry(2, "bo", 200, **avatar)])
+    script.wait(f"{NAMES} === 'Zoe,bo'")
+    assert script.visitor.page.evaluate(FACES) == "ZB"
+    script.tell("update", 3, [entry(1, "ada", 300, display_name="Zoe"), entry(2, "bo", 200, display_name="Mo", **avatar)])
+    script.wait(f"{NAMES} === 'Zoe,Mo'")
+    assert script.visitor.page.evaluate(FACES) == "ZM"
+    assert script.visitor.page.locator("[data-player=bo] .face img").count() == 1
