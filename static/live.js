@@ -13,6 +13,7 @@ const LOOKED_EVERY = 10_000;
 const followed = document.querySelector("[data-follow]");
 const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
 const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
+const rungs = []; // the Board of each
 const waiting = new Map(); // what is to be done once somebody looks: of each thing the last
 let heardAt = Date.now();
 let state = "";
@@ -153,9 +154,10 @@ async function again() {
       return;
     }
     const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
-    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
+    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-paging]", "[data-feed]", ...ends]) {
       replace(document.querySelector(part), page.querySelector(part));
     }
+    for (const board of rungs) board.learn(page);
     adorn();
     tick();
     if (owned !== told) own(followed, owned); // told while the page was on its way
@@ -218,6 +220,7 @@ if (boards.length || followed) {
   const named = ({ game, mode, window, scope }) => ({ game, mode, window, scope });
   boards.forEach((section, index) => {
     const board = new Board(section);
+    rungs.push(board);
     const message = { op: "subscribe", id: `b${index}`, ...named(section.dataset), limit: Number(section.dataset.limit) };
     socket.ask(message, (heard) => hear(board, heard));
   });

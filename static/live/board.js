@@ -19,10 +19,10 @@ export class Board {
     this.rows = new Map([...this.body.querySelectorAll("[data-player]")].map((one) => [one.dataset.player, one]));
     this.was = new Map(); // rank on the window before, from the server
     this.opened = new Map(); // rank when first seen here
+    this.entries = []; // as last told
     this.unmoved = new Map(); // why there is none on the window before, from the server, too
     for (const [player, one] of this.rows) {
-      if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
-      else this.unmoved.set(player, one.querySelector(".move .hidden").textContent);
+      this.#compare(player, one);
       this.opened.set(player, Number(one.dataset.rank));
     }
     this.leader = this.body.querySelector("[data-player]")?.dataset.player;
@@ -33,6 +33,22 @@ export class Board {
     this.was.clear();
     this.opened.clear();
     this.unmoved.clear();
+  }
+
+  #compare(player, one) {
+    if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
+    else this.unmoved.set(player, one.querySelector(".move .hidden").textContent);
+  }
+
+  learn(page) {
+    // from the page as it is by now, if it is of the same window: where everybody stood on the one before
+    const named = ["game", "mode", "window", "windowId", "scope"];
+    const same = (one) => named.every((name) => one.dataset[name] === this.told[name]);
+    const fresh = [...page.querySelectorAll("[data-live-board]")].find(same);
+    if (!fresh) return;
+    for (const one of fresh.querySelectorAll("[data-rows] [data-player]")) this.#compare(one.dataset.player, one);
+    if (!fresh.querySelector(".still")) this.section.querySelector(".still")?.classList.remove("still");
+    for (const entry of this.entries) this.#movement(this.rows.get(entry.player_id).querySelector(".move"), entry);
   }
 
   show(state) {
@@ -48,6 +64,7 @@ export class Board {
       rows.set(entry.player_id, one);
     }
     this.rows = rows;
+    this.entries = state.entries;
     this.#place([...rows.values()]);
     if (place >= 0 && held !== document.activeElement) this.#hold(held, place);
     if (!document.hidden && !still.matches) this.#move(before, changed);

@@ -1,8 +1,12 @@
 """Rows of an open board as players come, go and change."""
 
+import re
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.factories import make_game, make_mode
 from tests.pages.browser import Visitor
@@ -54,3 +58,33 @@ def test_a_renamed_player_has_the_initial_of_the_new_name(script: Script) -> Non
     script.wait(f"{NAMES} === 'Zoe,Mo'")
     assert script.visitor.page.evaluate(FACES) == "ZM"
     assert script.visitor.page.locator("[data-player=bo] .face img").count() == 1
+
+
+def test_after_the_reset_pages_and_movement_are_those_of_the_new_window(new_visitor: Callable[..., Visitor]) -> None:
+    """The page that is opened is yesterday's, with two pages; the one that it asks for after midnight is today's."""
+    game, yesterday = make_game("arena"), timezone.now() - timedelta(days=1)
+    for mode in ("solo", "full"):
+        make_mode(game, mode, windows=["daily"], grace_seconds=2 * 24 * 3600)
+    play(game, "full", {f"p{number}": 1000 - number for number in range(51)})
+    play(game, "solo", {"ada": 300, "bo": 200}, at=yesterday)
+    play(game, "solo", {"bo": 400, "ada": 300})
+    script = Script(new_visitor())
+    page = script.visitor.page
+
+    def answer(route: Any) -> None:
+        if not route.request.is_navigation_request():
+            return route.continue_()
+        before = route.fetch(url=route.request.url.replace("solo", "full"))
+        text = re.sub(r"daily:[0-9-]+", "daily:2026-01-01", before.text().replace("/full", "/solo"))
+        return route.fulfill(response=before, body=text.replace('"full"', '"solo"'))
+
+    page.route("**/g/arena/solo/daily", answer)
+    script.visitor.visit("/g/arena/solo/daily")
+    script.wait_for_ops("subscribe")
+    assert page.locator(".paging").inner_text().startswith("Page 1 of 2")
+    today = f"daily:{timezone.now():%Y-%m-%d}"
+    script.tell("snapshot", 1, [], window_id="daily:2026-01-01")
+    script.tell("update", 2, [entry(1, "bo", 400), entry(2, "ada", 300)], window_id=today)
+    script.wait("!document.querySelector('.paging')")
+    moves = "[...document.querySelectorAll('[data-rows] .move .hidden')].map(one => one.textContent)"
+    assert page.evaluate(moves) == ["Up 1 since yesterday", "Down 1 since yesterday"]
