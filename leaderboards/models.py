@@ -17,6 +17,8 @@ from leaderboards.rules.encoding import MAX_DECIMALS, MAX_RAW
 from leaderboards.rules.mode import (
     MOST_DIMENSION_VALUES,
     MOST_GRACE_SECONDS,
+    TAKEN_RULE,
+    TAKEN_SLUGS,
     Aggregation,
     Bounds,
     ModeRules,
@@ -146,6 +148,8 @@ class Mode(models.Model):
             errors.setdefault(name, []).extend(f"{scope}: {told}" if scope else told for told in sentences)
         for field, sentences in tuning.errors(self.checks, decimals=self.decimals).items():
             errors.setdefault("checks", []).extend(f"{field.removeprefix('checks.')}: {told}" for told in sentences)
+        if self._state.adding and self.slug in TAKEN_SLUGS:
+            errors["slug"] = [f"{self.slug!r} cannot name a mode: {TAKEN_RULE}"]
         before = Mode.objects.filter(pk=self.pk, first_score_at__isnull=False).first()
         for name in locked_changes(before.rules, rules) if before else ():
             errors.setdefault(name, []).append("Scores exist, and what they mean depends on this rule.")

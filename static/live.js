@@ -13,6 +13,7 @@ const LOOKED_EVERY = 10_000;
 const followed = document.querySelector("[data-follow]");
 const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, followed ? MOST - 1 : MOST);
 const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
+const rungs = []; // the Board of each
 const waiting = new Map(); // what is to be done once somebody looks: of each thing the last
 let heardAt = Date.now();
 let state = "";
@@ -145,18 +146,30 @@ async function again() {
   const told = owned;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.status === 401 && who(document)) location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (who(page) !== who(document)) {
+      location.reload(); // signed in or out meanwhile, in another tab: half a page of each would be neither
+      return;
+    }
     const ends = [...document.querySelectorAll("[data-until]")].map((one) => `[data-until="${one.dataset.until}"]`);
-    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-feed]", ...ends]) {
+    for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-paging]", "[data-feed]", ...ends]) {
       replace(document.querySelector(part), page.querySelector(part));
     }
+    for (const board of rungs) board.learn(page);
     adorn();
     tick();
     if (owned !== told) own(followed, owned); // told while the page was on its way
   } catch {
     if (document.querySelector("[data-old]")) refresh(0); // else the next change asks again
   }
+}
+
+// Who is signed in, as a page has it.
+function who(page) {
+  const known = [...page.querySelectorAll("[data-who], [data-mine]")].map((one) => one.dataset.who ?? one.dataset.mine);
+  return [...new Set(known)].sort().join("\n");
 }
 
 function replace(now, fresh) {
@@ -207,9 +220,10 @@ if (boards.length || followed) {
   const named = ({ game, mode, window, scope }) => ({ game, mode, window, scope });
   boards.forEach((section, index) => {
     const board = new Board(section);
+    rungs.push(board);
     const message = { op: "subscribe", id: `b${index}`, ...named(section.dataset), limit: Number(section.dataset.limit) };
     socket.ask(message, (heard) => hear(board, heard));
   });
-  if (followed) socket.ask({ op: "follow", id: "me", ...named(followed.dataset) }, (heard) => own(followed, heard));
+  if (followed) socket.ask({ op: "follow", id: "me", ...named(followed.dataset) }, (heard) => own(followed, heard), () => refresh(500, OWN_EVERY));
   socket.open();
 }

@@ -18,6 +18,8 @@ MOST_DIMENSION_VALUES = 10_000
 MOST_GRACE_SECONDS = 7 * 24 * 3600
 DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 DIMENSION_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+TAKEN_SLUGS = ("players", "enter", "leave")  # by other pages of a game, at /g/{game}/…
+TAKEN_RULE = "that address belongs to other pages of a game, and the mode would have none. Choose another name."
 _TAKEN = {"global", "friends", "guild", "guilds"}  # scopes that are not dimensions
 
 

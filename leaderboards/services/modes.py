@@ -13,7 +13,15 @@ from leaderboards import tuning
 from leaderboards.errors import RuleLocked
 from leaderboards.models import RULES, Mode
 from leaderboards.rules import encoding
-from leaderboards.rules.mode import Bounds, Findings, ModeRules, examine, locked_changes
+from leaderboards.rules.mode import (
+    TAKEN_RULE,
+    TAKEN_SLUGS,
+    Bounds,
+    Findings,
+    ModeRules,
+    examine,
+    locked_changes,
+)
 from leaderboards.wire import GameDeclaration, ModeDeclaration
 from players.models import Game
 from players.names import SLUG, SLUG_RULE
@@ -59,6 +67,8 @@ def mode_declare(*, game: Game, slug: str, wanted: ModeDeclaration, who: Who = H
         Game.objects.select_for_update(no_key=True).get(pk=game.pk)  # two that declare it at once take turns
         mode = Mode.objects.select_for_update(of=("self",)).filter(game=game, slug=slug).first()
         made = mode is None
+        if made and slug in TAKEN_SLUGS:
+            raise _slug_refused(slug, "mode", TAKEN_RULE)
         mode = mode or Mode(game=game, slug=slug)
         decimals = mode.decimals
         if mode.first_score_at is not None:
@@ -162,7 +172,11 @@ def _refuse_locked(before: ModeRules, after: ModeRules) -> None:
 
 def _check_slug(slug: str, what: str) -> None:
     if not SLUG.fullmatch(slug):
-        raise InvalidRequest(f"{slug[:60]!r} cannot name a {what}: {SLUG_RULE}", errors={what: [SLUG_RULE]})
+        raise _slug_refused(slug, what, SLUG_RULE)
+
+
+def _slug_refused(slug: str, what: str, because: str) -> InvalidRequest:
+    return InvalidRequest(f"{slug[:60]!r} cannot name a {what}: {because}", errors={what: [because]})
 
 
 def _outcome(made: bool, fields: dict[str, Any]) -> str:

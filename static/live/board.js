@@ -19,10 +19,10 @@ export class Board {
     this.rows = new Map([...this.body.querySelectorAll("[data-player]")].map((one) => [one.dataset.player, one]));
     this.was = new Map(); // rank on the window before, from the server
     this.opened = new Map(); // rank when first seen here
+    this.entries = []; // as last told
     this.unmoved = new Map(); // why there is none on the window before, from the server, too
     for (const [player, one] of this.rows) {
-      if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
-      else this.unmoved.set(player, one.querySelector(".move .hidden").textContent);
+      this.#compare(player, one);
       this.opened.set(player, Number(one.dataset.rank));
     }
     this.leader = this.body.querySelector("[data-player]")?.dataset.player;
@@ -35,9 +35,26 @@ export class Board {
     this.unmoved.clear();
   }
 
+  #compare(player, one) {
+    if (one.dataset.was) this.was.set(player, Number(one.dataset.was));
+    else this.unmoved.set(player, one.querySelector(".move .hidden").textContent);
+  }
+
+  learn(page) {
+    // from the page as it is by now, if it is of the same window: where everybody stood on the one before
+    const named = ["game", "mode", "window", "windowId", "scope"];
+    const same = (one) => named.every((name) => one.dataset[name] === this.told[name]);
+    const fresh = [...page.querySelectorAll("[data-live-board]")].find(same);
+    if (!fresh) return;
+    for (const one of fresh.querySelectorAll("[data-rows] [data-player]")) this.#compare(one.dataset.player, one);
+    if (!fresh.querySelector(".still")) this.section.querySelector(".still")?.classList.remove("still");
+    for (const entry of this.entries) this.#movement(this.rows.get(entry.player_id).querySelector(".move"), entry);
+  }
+
   show(state) {
     const before = new Map([...this.rows.values()].map((one) => [one, one.offsetTop]));
     const held = document.activeElement;
+    const place = [...this.body.children].findIndex((one) => one.contains(held));
     const rows = new Map();
     const changed = [];
     for (const entry of state.entries) {
@@ -47,14 +64,22 @@ export class Board {
       rows.set(entry.player_id, one);
     }
     this.rows = rows;
+    this.entries = state.entries;
     this.#place([...rows.values()]);
-    if (held instanceof HTMLElement && held !== document.activeElement && held.isConnected) held.focus({ preventScroll: true });
+    if (place >= 0 && held !== document.activeElement) this.#hold(held, place);
     if (!document.hidden && !still.matches) this.#move(before, changed);
     this.section.querySelector("[data-away]")?.remove();
     const total = this.section.querySelector("[data-total]") ?? document.getElementById(this.told.totalIn);
     if (total) put(total, number(state.total));
     const empty = this.section.querySelector("[data-empty]");
     if (empty) empty.hidden = state.entries.length > 0;
+  }
+
+  #hold(held, place) {
+    // who was at a row that has left is at the one now there
+    const rows = [...this.rows.values()];
+    const next = held.isConnected ? held : rows[Math.min(place, rows.length - 1)]?.querySelector("a");
+    next?.focus({ preventScroll: true });
   }
 
   #place(rows) {
@@ -92,8 +117,12 @@ export class Board {
 
   #face(face, entry) {
     const shown = face.querySelector("img");
-    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url && face.firstChild) return;
-    face.textContent = [...entry.display_name][0]?.toUpperCase() ?? "";
+    const initial = [...entry.display_name][0]?.toUpperCase() ?? "";
+    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url) {
+      if (face.textContent !== initial) face.replaceChildren(initial, ...face.children);
+      return;
+    }
+    face.textContent = initial;
     if (!entry.avatar_url) return;
     const image = new Image(32, 32);
     image.alt = "";

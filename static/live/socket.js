@@ -16,7 +16,7 @@ function hangUp(socket) {
 export class Socket {
   #address;
   #told;
-  #topics = new Map(); // by id: what is asked for, who hears it, the last seq
+  #topics = new Map(); // by id: what is asked for, who hears it or that one is unknown, the last seq
   #socket = null;
   #failures = 0;
   #timer = 0;
@@ -35,8 +35,8 @@ export class Socket {
     });
   }
 
-  ask(message, hear) {
-    this.#topics.set(message.id, { message, hear, seq: 0 });
+  ask(message, hear, unknown = () => {}) {
+    this.#topics.set(message.id, { message, hear, unknown, seq: 0 });
     if (this.#socket?.readyState === WebSocket.OPEN) this.#send(message);
   }
 
@@ -103,6 +103,7 @@ export class Socket {
     // what has ended may be shown to who one is by now, on a socket that is opened as such; what is refused from the
     // start is not live until that has changed
     const [stranger, board] = [code === "unauthenticated", topic.message.op === "subscribe"];
+    if (stranger) topic.unknown();
     if (stranger && topic.seq) this.#lost();
     else if (MOMENTARY.includes(code) || topic.seq) {
       this.#say("reconnecting");

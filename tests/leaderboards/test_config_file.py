@@ -134,6 +134,7 @@ def test_a_locked_rule_is_refused_with_its_name(apply: Apply) -> None:
         ("games = 5", r"Expected `object`, got `int`"),
         ("[games.Arena]", r"'Arena' cannot name a game"),
         ("[games.arena.modes.'so lo']", r"'so lo' cannot name a mode"),
+        ("[games.arena.modes.players]", r"games\.arena\.modes\.players: 'players' cannot name a mode: that address"),
         ('[games.arena]\ntitle = "a\\u0000b"', r"U\+0000 is not allowed"),
     ],
 )

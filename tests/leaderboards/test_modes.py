@@ -128,6 +128,16 @@ def test_a_mode_has_a_name_that_fits_into_an_address(arena: Arena, slug: str) ->
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
 
 
+@pytest.mark.parametrize("slug", ["players", "enter", "leave"])
+def test_a_new_mode_is_not_called_as_another_page_of_its_game_is(arena: Arena, slug: str) -> None:
+    path = f"/v1/games/arena/modes/{slug}"
+    refused = arena.api.put(path, credential=arena.key, json={})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+    assert refused.json()["detail"].startswith(f"{slug!r} cannot name a mode: that address belongs to other pages")
+    Mode.objects.filter(pk=make_mode(Game.objects.get(slug="arena")).pk).update(slug=slug)  # from before
+    assert arena.api.put(path, credential=arena.key, json={"title": "Old"}).json()["title"] == "Old"
+
+
 # --- once there are scores -----------------------------------------------------------------------------------------
 
 BASE = {"aggregation": "sum", "min_score": 0, "max_score": 10, "max_total": 100}

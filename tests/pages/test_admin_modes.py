@@ -93,6 +93,16 @@ def test_any_json_at_all_in_the_bounds_is_refused_with_a_sentence(
     assert sentence in _refusals(admin_client, mode, bounds=bounds)["bounds"][0]
 
 
+def test_a_new_mode_is_not_called_as_another_page_of_its_game_is(admin_client: Client, mode: Mode) -> None:
+    filled = _filled_in(mode) | {"slug": "players"}
+    answer = admin_client.post("/admin/leaderboards/mode/add/", filled)
+    assert "&#x27;players&#x27; cannot name a mode: that address belongs to other pages" in answer.content.decode()
+    assert admin_client.post("/admin/leaderboards/mode/add/", filled | {"slug": "duel"}).status_code == 302
+    Mode.objects.filter(pk=mode.pk).update(slug="players")  # from before
+    changed = admin_client.post(f"/admin/leaderboards/mode/{mode.pk}/change/", _filled_in(mode) | {"title": "Old"})
+    assert (changed.status_code, Mode.objects.get(pk=mode.pk).title) == (302, "Old")
+
+
 def test_a_refused_form_keeps_what_was_typed_and_says_what_is_wrong(operator: Visitor) -> None:
     game = make_game()
     operator.visit("/admin/leaderboards/mode/add/")

@@ -105,3 +105,31 @@ def test_ones_own_row_is_marked_wherever_a_board_is_live(
     script.tell("snapshot", 1, [entry(1, "you", 200), entry(2, "me", 100)])
     script.wait("document.querySelector('[data-rows] .score').textContent === '200'")
     assert script.visitor.page.evaluate(mine) == "me"
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_who_signs_out_or_in_as_another_finds_every_open_page_of_one_mind(
+    arena: Game, new_visitor: Callable[..., Visitor], public: bool
+) -> None:
+    Game.objects.filter(pk=arena.pk).update(public=public)
+    play(arena, "solo", {"me": 100, "you": 50})
+    visitor = new_visitor()
+    script = Script(visitor)
+    _signed_in(visitor, arena, "me")
+    other = visitor.context.new_page()
+    other.goto(f"/g/arena/enter?token={make_token(arena, 'you')}&next={BOARD}")
+    script.wait_for_ops("subscribe", "follow")
+    script.tell("snapshot", 1, [entry(1, "me", 100), entry(2, "you", 50)])
+    script.tell("update", 2, [entry(1, "me", 101), entry(2, "you", 50)])
+    visitor.page.locator(".signed-in bdi", has_text="you").wait_for()
+    script.wait_for_ops("subscribe", "follow", "subscribe", "follow")
+    assert visitor.page.locator(".entry.mine .name").inner_text() == "you"
+    assert visitor.page.locator("[data-follow]").get_attribute("data-follow") == "you"
+
+    other.get_by_role("button", name="Sign out").click()
+    other.locator(".signed-in").wait_for(state="detached")
+    script.tell("error", 0, [], id="me", code="unauthenticated")
+    visitor.page.locator(".signed-in").wait_for(state="detached")
+    visitor.page.wait_for_load_state()
+    assert visitor.page.locator("[data-follow]").count() == 0
+    assert (visitor.page.locator("h1").inner_text() == "Solo") is public
