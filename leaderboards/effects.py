@@ -13,7 +13,8 @@ MOST_ENTRIES = 20_000  # in one call to Valkey, about: players of many levels ha
 
 class BoardChange(msgspec.Struct, array_like=True, frozen=True):
     """Of one window, the same in each of these scopes, column by column and in the order of players: who stands there
-    from now on with what, achieved when (microseconds since 1970); who leaves.
+    from now on with what, achieved when (microseconds since 1970); who leaves. Without anybody: what is shown there to
+    players whom nobody else is shown is another.
     """
 
     window: str
@@ -26,6 +27,10 @@ class BoardChange(msgspec.Struct, array_like=True, frozen=True):
     @property
     def entries(self) -> int:
         return (len(self.players) + len(self.drop)) * (1 if isinstance(self.scopes, str) else len(self.scopes))
+
+    @property
+    def is_unseen(self) -> bool:
+        return not self.players and not self.drop
 
     def between(self, first: int, last: int) -> "BoardChange | None":
         """The part that concerns players from the first to the last."""
@@ -63,3 +68,5 @@ def effects(changes: Sequence[BoardChange], players_each: int) -> Iterator[Effec
     for first in range(0, len(players), players_each):
         some = players[first : first + players_each]
         yield Effect(VERSION, [part for change in changes if (part := change.between(some[0], some[-1]))])
+    if unseen := [change for change in changes if change.is_unseen]:
+        yield Effect(VERSION, unseen)  # which has a number too: who is shown itself is told the version of what it sees

@@ -78,7 +78,7 @@ def _send(mode: Mode, slot: Slot, following: Sequence[Stamped], mark: int, sent:
     for seq, effect, at in following:
         changes = _placed(mode, effect)
         mark = store.apply(slot, seq, changes, at=micros(at), width=dense_width(mode.rules))
-        sent(mode, changes)
+        sent(mode, changes + _unseen(effect))
     return mark
 
 
@@ -106,6 +106,8 @@ def _placed(mode: Mode, effect: Effect) -> list[Change]:
     windows = {name: window_by_id(name, zone) for name in {change.window for change in effect.boards}}
     encodings = {name: placing(rules, window, epoch=mode.epoch) for name, window in windows.items()}
     for change in effect.boards:
+        if change.is_unseen:
+            continue
         places = encodings[change.window].places(change.scores, change.ats)
         put = list(zip(places, change.players, strict=True))
         for scope in [change.scopes] if isinstance(change.scopes, str) else change.scopes:
@@ -117,3 +119,8 @@ def _placed(mode: Mode, effect: Effect) -> list[Change]:
             board.put.extend(put)
             board.drop.extend(change.drop)
     return list(boards.values())
+
+
+def _unseen(effect: Effect) -> list[Change]:
+    some = [change for change in effect.boards if change.is_unseen]
+    return [Change(change.window, scope, 0, [], [], unseen=True) for change in some for scope in change.scopes]

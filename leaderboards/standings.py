@@ -148,10 +148,11 @@ def _gathered(
             listed, before = scopes.of(scope, placing.wanted), scopes.of(scope, placing.had or NOWHERE)
             changes.append(BoardChange(window, listed, players, scores, ats, []))
             changes.append(BoardChange(window, [left for left in before if left not in listed], [], [], [], players))
+            changes.append(BoardChange(window, scopes.unseen(scope, placing.wanted), [], [], [], []))
     for player, window, scope in gone:
         changes.append(BoardChange(window, scopes.of(scope, found[player].had or NOWHERE), [], [], [], [player]))
-    # what nobody else is shown has a number too: who is shown itself is told the version of what it sees
-    return [change for change in changes if change.scopes] or [change for change in changes if change.players][:1]
+        changes.append(BoardChange(window, scopes.unseen(scope, found[player].wanted), [], [], [], []))
+    return [change for change in changes if change.scopes]
 
 
 class _Scopes:
@@ -164,6 +165,10 @@ class _Scopes:
         if scope or not listing.listed:
             return [scope] if listing.listed else []
         return ["global", *(f"{name}:{getattr(listing, name)}" for name in self.own if getattr(listing, name))]
+
+    def unseen(self, scope: str, listing: Listing) -> list[str]:
+        """Those in which it would be, were it not for what hides its player: there it may be shown to itself."""
+        return [] if listing.listed else self.of(scope, listing._replace(listed=True))
 
 
 def _load(mode: Mode, players: Collection[int]) -> list[Standing]:

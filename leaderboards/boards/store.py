@@ -78,6 +78,7 @@ class Change:
     expires: int  # seconds since 1970; 0: never
     put: list[tuple[int, int]]  # place, player
     drop: list[int]
+    unseen: bool = False  # nothing on it changes but where somebody would stand whom nobody else is shown; never sent
 
 
 class Answer(msgspec.Struct, frozen=True):

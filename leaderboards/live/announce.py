@@ -1,7 +1,7 @@
 """The worker's part: what has changed and is watched, read once and sent to every web process that watches it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from random import sample
 from time import monotonic
@@ -62,14 +62,15 @@ def boards_sweep(*, now: datetime) -> int:
     return len(changed)
 
 
-def _made(board: str, now: datetime) -> Announcement | None:
+def _made(mark: str, now: datetime) -> Announcement | None:
     """None where there is nothing to show: the mode is gone, the window's board has expired or is being made again."""
+    board, unseen = watching.marked_as(mark)
     try:
         asked = watching.named(board)
         mode = Mode.objects.select_related("game").get(pk=asked.mode)
         found = board_named(mode=mode, window=asked.window, scope=asked.scope, at=now)
         watchers = watching.watchers(board, at=now)
-        return _announcement(board, found, watchers, now) if any(watchers) else None
+        return _announcement(board, found, watchers, now, unseen=unseen) if any(watchers) else None
     except (Mode.DoesNotExist, NotFound):
         return None
     except Unavailable:
@@ -79,12 +80,17 @@ def _made(board: str, now: datetime) -> Announcement | None:
     return None
 
 
-def _announcement(name: str, board: Board, on: Watchers, now: datetime) -> Announcement:
-    top, ranks = _top(board, on), ranks_of(board, [*{*on.followed, *on.themselves}])
+def _announcement(name: str, board: Board, on: Watchers, now: datetime, *, unseen: bool) -> Announcement | None:
+    """`unseen`: of what ghosts are shown, and to nobody else; None where none of them watches."""
     known = {*on.players, *on.themselves}
+    if unseen:
+        shadows_look_again()
+        if not _viewers(board, known, now):
+            return None
+    top, ranks = _top(board, on), ranks_of(board, [*{*on.followed, *on.themselves}])
     if known:
         shadows_look_again()  # who was shadow banned and is off the top just read must not be shown it
-    viewers = {one: seen for one in known if (seen := seen_by(board, one, at=now)) is not board}
+    viewers = _viewers(board, known, now)
     return Announcement(
         FORMAT,
         name,
@@ -94,7 +100,12 @@ def _announcement(name: str, board: Board, on: Watchers, now: datetime) -> Annou
         {one: top_of(viewers[one], on.limit) for one in on.players if one in viewers and on.limit},
         {one: ranks_of(viewers[one], [one])[one] if one in viewers else ranks[one] for one in on.themselves},
         {one: ranks[one] for one in on.followed},
+        frozenset(viewers) if unseen else None,
     )
+
+
+def _viewers(board: Board, players: Iterable[str], now: datetime) -> dict[str, Board]:
+    return {one: seen for one in players if (seen := seen_by(board, one, at=now)) is not board}
 
 
 def _top(board: Board, on: Watchers) -> Top | None:
@@ -108,7 +119,8 @@ def _send(found: Sequence[Announcement]) -> None:
     numbered = [replace(one, number=number) for one, number in zip(found, numbers, strict=True)]
     with valkey.answering("channels"):
         async_to_sync(_spread)(numbered)
-    watching.told({one.board: one.digest for one in found})
+    # what was announced to some may hold what is new to others too, who are told by a ring of its own, or by the sweep
+    watching.told({one.board: one.digest for one in found if one.only is None})
     ANNOUNCEMENTS.inc(len(found))
 
 

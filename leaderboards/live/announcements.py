@@ -55,6 +55,7 @@ class Announcement(msgspec.Struct, array_like=True, frozen=True):
     ghosts: dict[str, Top]  # and who see another
     themselves: dict[str, Rank]  # as they see it
     followed: dict[str, Rank]  # as everybody sees it
+    only: frozenset[str] | None = None  # the players whom it is for; None: everybody
 
     @property
     def digest(self) -> bytes:

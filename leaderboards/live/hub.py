@@ -115,7 +115,9 @@ class Hub:
 
     def _hear(self, told: Announcement) -> None:
         heard = Heard(told)
-        lacking = [one for one in self._boards.get(told.board, ()) if not one.hear(heard)]
+        watching = self._boards.get(told.board, ())
+        concerned = watching if told.only is None else [one for one in watching if one.watch.player_id in told.only]
+        lacking = [one for one in concerned if not one.hear(heard)]
         if lacking:
             self._link.ask([told.board])
 

@@ -53,7 +53,9 @@ class Touched:
     def _look(self) -> None:
         """After the touch, so that whoever began to watch before it is seen."""
         names = self._taken()
-        watched = sorted(names.intersection(watching.boards(at=timezone.now())))
+        told = {watching.unseen(name) for name in names}  # with all that is new there
+        there = set(watching.boards(at=timezone.now()))
+        watched = sorted(name for name in names - told if watching.marked_as(name)[0] in there)
         if not watched:
             return
         opened = watching.opened(watched)
@@ -81,5 +83,6 @@ def boards_touched(mode: Mode, changes: Sequence[Change]) -> None:
     names = set()
     for change in changes:
         for window in {change.window, change.window.partition(":")[0]}:
-            names.add(Watched(mode.pk, window, change.scope).name)
+            name = Watched(mode.pk, window, change.scope).name
+            names.add(watching.unseen(name) if change.unseen else name)
     _touched.add(names)

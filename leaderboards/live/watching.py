@@ -18,6 +18,7 @@ SAID_EVERY = 5.0  # seconds
 _HOLDS = timedelta(seconds=15)  # what is not said again is forgotten
 _KEPT = 3600  # seconds, what was announced last
 _GATE = 250  # milliseconds from one announcement of a board to the next
+_UNSEEN = "|unseen"
 _BELL = 5  # seconds, at most, that a bell is taken for answered soon
 
 
@@ -36,6 +37,16 @@ class Watched(NamedTuple):
 def named(name: str) -> Watched:
     mode, window, scope = name.split("|")
     return Watched(int(mode), window, scope)
+
+
+def unseen(name: str) -> str:
+    """A board as it is marked when only what ghosts are shown of it is new: others are not told that anything is."""
+    return name + _UNSEEN
+
+
+def marked_as(mark: str) -> tuple[str, bool]:
+    """The board, and whether it is marked for ghosts only."""
+    return mark.removesuffix(_UNSEEN), mark.endswith(_UNSEEN)
 
 
 class Watchers(NamedTuple):
@@ -89,7 +100,7 @@ def watchers(board: str, *, at: datetime) -> Watchers:
 
 
 def opened(some: Sequence[str]) -> list[str]:
-    """Those that have not been marked for a quarter of a second, and now are not to be for another."""
+    """Those marks that have not been set for a quarter of a second, and now are not to be for another."""
     pipe = _pipeline()
     for board in some:
         pipe.set(keys.live_gate(board), "1", px=_GATE, nx=True)

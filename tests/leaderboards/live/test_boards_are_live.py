@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import timedelta
+from itertools import count
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -167,6 +168,35 @@ def test_who_is_off_the_top_by_a_shadow_ban_that_was_not_heard_of_yet_is_not_sho
     (told,) = sent
     assert "nova" not in told.players
     assert "nova" in told.ghosts
+
+
+def test_a_score_that_only_its_player_is_shown_is_rung_for_on_each_of_its_boards_and_for_nobody_else(
+    solo: Mode, play: Play
+) -> None:
+    Mode.objects.filter(pk=solo.pk).update(dimensions=["region"])
+    nova = make_player(solo.game, "nova", region="eu")
+    Ban.objects.create(player=nova, kind=Ban.Kind.SHADOW, reason="cheated")
+    play(ada=1)
+    drain(solo)
+    names = [
+        Watched(solo.pk, window, scope).name for window in ("daily", "alltime") for scope in ("global", "region:eu")
+    ]
+    boards = [*names, Watched(solo.pk, "daily", "region:na").name]
+    watching.note({board: {watching.top(10), watching.player("ada")} for board in boards}, at=timezone.now())
+    marked, scores = set[str](), count(5)
+
+    def is_rung_for() -> bool:
+        """Again, where what everybody is told of ada was still on its way, and would have told of nova as well."""
+        play(nova=next(scores))
+        drain(solo)
+        marked.update(watching.take(10))
+        return all(watching.unseen(name) in marked for name in names)
+
+    wait_until(is_rung_for)
+    marked = {mark for mark in marked if watching.marked_as(mark)[1]}
+    assert marked == {watching.unseen(name) for name in names}
+    watching.mark(marked)
+    assert boards_announce(now=timezone.now()) == 0, "nobody is there to be told"
 
 
 def _hears() -> bool:

@@ -3,10 +3,12 @@
 import pytest
 from django.conf import settings
 from django.contrib.sessions.backends.cache import SessionStore
+from django.db import connection
 from django.utils import timezone
 
 from config import recall
 from leaderboards.models import Mode
+from leaderboards.services.corrections import attempt_take_back
 from players.models import ApiKey, Ban, Game, Player
 from players.services import key_revoke, player_revoke_tokens
 from players.sessions import session_enter
@@ -64,6 +66,39 @@ def test_a_shadow_banned_player_sees_itself_and_nobody_else_does(web: Web, play:
         with opened(web) as again:
             assert _who(again.ask(subscribe(token=own))) == ["nova", "ada", "zoe"]
             assert _who(again.ask(subscribe(id="b"))) == ["ada", "zoe"]
+
+
+def test_a_shadow_banned_players_own_score_is_told_at_once_and_to_it_alone(web: Web, play: Play, solo: Mode) -> None:
+    """There is no sweep here: nothing else than the score itself has anything told."""
+    play(nova=10, ada=5)
+    own = make_token(solo.game, "nova")
+    with opened(web) as nova, opened(web) as ada, opened(web) as nobody:
+        nova.say(subscribe(token=own))
+        nova.hear_until(lambda told: _who(told) == ["nova", "ada"])
+        assert nova.ask(follow(token=own))["score"] == 10
+        ada.ask(subscribe(token=make_token(solo.game, "ada")))
+        nobody.ask(subscribe())
+        Ban.objects.create(player=Player.objects.get(player_id="nova"), kind=Ban.Kind.SHADOW, reason="cheated")
+        for socket in (ada, nobody):
+            assert _who(socket.hear_until(lambda told: told["total"] == 1)[-1]) == ["ada"]
+        play(nova=20)
+        nova.hear_until(lambda told: told["type"] == "rank" and (told["new_rank"], told["score"]) == (1, 20))
+        _take_all_back(solo, "nova")
+        nova.hear_until(lambda told: told["type"] == "rank" and told["new_rank"] is None)
+        play(nova=7)
+        nova.hear_until(lambda told: told["type"] == "update" and shown(told) == [(1, "nova", 7), (2, "ada", 5)])
+        play(ada=6)
+        for socket in (ada, nobody):
+            assert shown(socket.hear()) == [(1, "ada", 6)], "the next that it is told"
+
+
+def _take_all_back(mode: Mode, player_id: str) -> None:
+    player = Player.objects.get(player_id=player_id).pk
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT attempt_id FROM score_attempts WHERE player_id = %s", [player])
+        attempts = [attempt for (attempt,) in cursor.fetchall()]
+    for attempt in attempts:
+        attempt_take_back(mode=mode, player=player, attempt_id=attempt)
 
 
 def test_what_may_not_be_seen_any_more_ends_with_a_word(web: Web, play: Play, solo: Mode) -> None:
