@@ -24,9 +24,16 @@ _LATELY = 3600 * 1_000_000  # microseconds: a best of longer ago was not had the
 
 def activity_recent(mode: Mode, *, most: int) -> list[Happening]:
     """Newest first. A cache that is down is an empty feed."""
+    return activity_of([mode], most=most)[mode]
+
+
+def activity_of(modes: Sequence[Mode], *, most: int) -> dict[Mode, list[Happening]]:
+    """Of each. A cache that is silent is waited for once."""
+    found: dict[Mode, list[Happening]] = {mode: [] for mode in modes}
     with suppress(ValkeyUnavailable):
-        return (_kept.get(mode) or [])[:most]
-    return []
+        for mode in modes:
+            found[mode] = (_kept.get(mode) or [])[:most]
+    return found
 
 
 def _load(mode: Mode) -> list[Happening]:

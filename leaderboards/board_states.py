@@ -101,8 +101,10 @@ class Asked(msgspec.Struct, frozen=True):
     waiting: bool = False  # whether whoever asks may know what waits for a look
 
 
-def standing_states(asked: Sequence[Asked]) -> list[StandingState | DomainError]:
-    """For each; any number of them costs as many trips as there are boards, times three."""
+def standing_states(asked: Sequence[Asked], *, strict: bool = False) -> list[StandingState | DomainError]:
+    """For each; any number of them costs as many trips as there are boards, times three. Strict: the first board that
+    cannot be read is raised, and no other is asked.
+    """
     players = pks_named([(one.board.mode.game_id, one.player_id) for one in asked])
     by_board: dict[Board, list[int]] = {}
     for index, one in enumerate(asked):
@@ -114,6 +116,8 @@ def standing_states(asked: Sequence[Asked]) -> list[StandingState | DomainError]
         try:
             states: list[StandingState | DomainError] = [*_standings(board, own, players)]
         except DomainError as error:
+            if strict:
+                raise
             states = [error] * len(indexes)
         for index, state in zip(indexes, states, strict=True):
             told[index] = state

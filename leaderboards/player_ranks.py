@@ -32,7 +32,7 @@ def player_ranks(*, game: GameRecord, player_id: str, viewer: str | None, at: da
     if player is None:
         raise PlayerNotFound(f"There is no player {player_id!r} in {game.slug}.")
     boards = [seen_by(board, viewer, at=at) for board in _boards(game.pk, player, at)]
-    told = standing_states([Asked(board, player_id, 0) for board in boards])
+    told = standing_states([Asked(board, player_id, 0) for board in boards], strict=True)
     return RanksState(player_id=player_id, ranks=list(_ranks(boards, told)))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from config.errors import Unavailable
+from config.valkey import ValkeyUnavailable
 from leaderboards.board_states import board_state
 from leaderboards.boards.board import Board, board_named
 from leaderboards.ghosts import seen_by
@@ -31,17 +32,38 @@ class Card:
     available: bool
 
 
-def cards_of(game: GameRecord, caller: Caller, *, now: datetime, most: int) -> tuple[list[Card], int]:
+class Tops:
+    """Of the boards of one page: where they do not answer once, the page goes on without any other. Each would be
+    waited for as long, and there are few threads for pages.
+    """
+
+    def __init__(self) -> None:
+        self._silent = False
+
+    def of(self, board: Board, limit: int) -> BoardState | None:
+        """None: the boards do not answer."""
+        if self._silent:
+            return None
+        try:
+            return board_state(board, asked=BoardQuery(limit=limit))
+        except ValkeyUnavailable:
+            self._silent = True
+        except Unavailable:
+            pass  # it is being made again, which says nothing of the others
+        return None
+
+
+def cards_of(game: GameRecord, caller: Caller, *, tops: Tops, now: datetime, most: int) -> tuple[list[Card], int]:
     """The open modes first; and how many there are beside those."""
     modes = list(Mode.objects.filter(game_id=game.pk).select_related("game").order_by("-active", "slug"))
-    return [_card(mode, caller, now) for mode in modes[:most]], max(0, len(modes) - most)
+    return [_card(mode, caller, tops, now) for mode in modes[:most]], max(0, len(modes) - most)
 
 
-def _card(mode: Mode, caller: Caller, now: datetime) -> Card:
+def _card(mode: Mode, caller: Caller, tops: Tops, now: datetime) -> Card:
     window = mode.windows[0]
     board = board_named(mode=mode, window=window, scope="global", at=now)
     board = seen_by(board, caller.player_id, at=now)
-    state = top(board, TOP)
+    state = tops.of(board, TOP)
     entries = state.entries if state else []
     ends = board.window.ends_at
     return Card(
@@ -56,11 +78,3 @@ def _card(mode: Mode, caller: Caller, now: datetime) -> Card:
         left=times.left(ends, now=now) if ends else "",
         available=state is not None,
     )
-
-
-def top(board: Board, limit: int) -> BoardState | None:
-    """None: the boards do not answer, and the page goes on without."""
-    try:
-        return board_state(board, asked=BoardQuery(limit=limit))
-    except Unavailable:
-        return None

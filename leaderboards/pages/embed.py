@@ -15,7 +15,7 @@ from config.api import PUBLIC
 from leaderboards.boards.board import Board
 from leaderboards.known import board_known
 from leaderboards.pages import numbers, times, visitors, words
-from leaderboards.pages.cards import top
+from leaderboards.pages.cards import Tops
 from leaderboards.pages.rows import rows_of
 from leaderboards.wire_scores import BoardState
 from players.access import NOBODY
@@ -35,7 +35,7 @@ def embed(request: HttpRequest, game: str, mode: str, window: str) -> HttpRespon
     record, now = visitors.readable(NOBODY, game), timezone.now()
     scope, limit = request.GET.get("scope") or "global", _limit(request.GET.get("limit", ""))
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: scope)
-    state, theme = top(board, limit), request.GET.get("theme", "")
+    state, theme = Tops().of(board, limit), request.GET.get("theme", "")
     context = _frame(board, now) | _rows(board, state, limit, now) | {"game": record, "window": window, "limit": limit}
     context |= {"theme": theme if theme in _THEMES else ""}
     response = render(request, "leaderboards/embed.html", context, status=200 if state else 503)

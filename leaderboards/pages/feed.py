@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leaderboards.activity import activity_recent
+from leaderboards.activity import activity_of
 from leaderboards.models import Mode
 from leaderboards.pages import numbers, times, words
 from leaderboards.wire_activity import Happening
@@ -29,7 +29,7 @@ class Item:
 
 def feed_of(modes: Sequence[Mode], *, now: datetime, most: int = SHOWN) -> list[Item]:
     """Newest first."""
-    items = [_item(mode, one, now) for mode in modes for one in activity_recent(mode, most=most)]
+    items = [_item(mode, one, now) for mode, told in activity_of(modes, most=most).items() for one in told]
     return sorted(items, key=lambda item: item.at, reverse=True)[:most]
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from leaderboards.pages.cards import cards_of
+from leaderboards.pages.cards import Tops, cards_of
 from leaderboards.pages.feed import feed_of
 from leaderboards.pages.visitors import caller_of, readable, shown
 from leaderboards.pages.who import who_is
@@ -25,12 +25,12 @@ _TOLD = 9  # modes of which it is told what just happened
 @gzip_page
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    now = timezone.now()
+    now, tops = timezone.now(), Tops()
     games: list[dict[str, Any]] = []
     for game in games_visible(NOBODY)[:_GAMES]:
         caller = caller_of(request, game.slug)
         record = readable(caller, game.slug)
-        cards, more = cards_of(record, caller, now=now, most=_MODES)
+        cards, more = cards_of(record, caller, tops=tops, now=now, most=_MODES)
         players, today = players_of(game.pk, now)
         games.append({"game": record, "cards": cards, "more": more, "players": players, "today": today})
     modes = [card.mode for one in games for card in one["cards"]][:_TOLD]
@@ -42,7 +42,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def game_page(request: HttpRequest, game: str) -> HttpResponse:
     now, caller = timezone.now(), caller_of(request, game)
     record = readable(caller, game)
-    cards, _ = cards_of(record, caller, now=now, most=_MOST_MODES)
+    cards, _ = cards_of(record, caller, tops=Tops(), now=now, most=_MOST_MODES)
     players, today = players_of(record.pk, now)
     context = {
         "game": record,
