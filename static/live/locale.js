@@ -9,6 +9,10 @@ const exact = new Map();
 
 export const number = (value) => whole.format(value);
 
+// Scores as they were written, where the browser tells: as numbers, the longest would lose their last digits.
+export const read = (text) =>
+  JSON.parse(text, (key, value, context) => (key === "score" && typeof value === "number" && context?.source) || value);
+
 export function score(value, decimals) {
   if (!exact.has(decimals)) {
     exact.set(decimals, new Intl.NumberFormat(lang, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
