@@ -2,7 +2,7 @@
 // Without this the page is complete as it came; with it, it stays so.
 import { Board } from "./live/board.js";
 import { Feed } from "./live/feed.js";
-import { ago, country, flag, left, local, number, said, score } from "./live/locale.js";
+import { ago, clock, country, flag, left, local, number, said, score, setClock } from "./live/locale.js";
 import { Socket } from "./live/socket.js";
 
 const MOST = 10; // subscriptions of one socket
@@ -15,7 +15,7 @@ const boards = [...document.querySelectorAll("[data-live-board]")].slice(0, foll
 const pulses = boards.flatMap((one) => [...one.querySelectorAll("[data-pulse]")]); // what is not asked for is not live
 const rungs = []; // the Board of each
 const waiting = new Map(); // what is to be done once somebody looks: of each thing the last
-let heardAt = Date.now();
+let heardAt = clock();
 let state = "";
 
 // --- how it is -------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ function show(board, message) {
 }
 
 function hear(board, message) {
-  heardAt = Date.now();
+  heardAt = clock();
   if (message.type === "update") {
     news();
     if (followed) refresh(1500); // one's rank may stay while neighbours and the next goal change
@@ -102,7 +102,7 @@ function look() {
 let owned = null; // what was last told
 let pace = OWN_EVERY;
 function own(section, message) {
-  heardAt = Date.now();
+  heardAt = clock();
   const before = owned;
   owned = message;
   const [rank, points] = ["[data-own-rank]", "[data-own-score]"].map((part) => document.querySelector(part));
@@ -148,6 +148,7 @@ async function again() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (answer.status === 401 && who(document)) location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
+    const arrived = Date.now();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (who(page) !== who(document)) {
       location.reload(); // signed in or out meanwhile, in another tab: half a page of each would be neither
@@ -157,6 +158,7 @@ async function again() {
     for (const part of ["[data-you]", "[data-spread]", "[data-pinned]", "[data-paging]", "[data-feed]", ...ends]) {
       replace(document.querySelector(part), page.querySelector(part));
     }
+    setClock(page, arrived);
     for (const board of rungs) board.learn(page);
     adorn();
     tick();
@@ -186,7 +188,7 @@ function replace(now, fresh) {
 function tick() {
   for (const one of document.querySelectorAll("time[data-left]")) {
     one.textContent = left(new Date(one.dateTime), one.dataset.left.split(" "));
-    if (new Date(one.dateTime) < Date.now() - 2000) refresh(2000 + Math.random() * 6000);
+    if (new Date(one.dateTime) < clock() - 2000) refresh(2000 + Math.random() * 6000);
   }
   if (state && state !== "live") pulse();
 }

@@ -1,5 +1,5 @@
 // What just happened: asked for when a board has changed, shown through the page's own sentences.
-import { ago, country, flag, local, score } from "./locale.js";
+import { ago, country, flag, local, read, score } from "./locale.js";
 
 export class Feed {
   async look() {
@@ -7,7 +7,7 @@ export class Feed {
     const { game, mode } = section.dataset;
     try {
       const answer = await fetch(`/v1/games/${game}/modes/${mode}/activity?limit=8`, { credentials: "omit" });
-      if (answer.ok) this.#show(section, (await answer.json()).activity);
+      if (answer.ok) this.#show(section, read(await answer.text()).activity);
     } catch {
       // the next change asks again
     }

@@ -1,5 +1,7 @@
 // One socket for all that is live on a page. It comes back by itself, asks again for all it was asked for, and says
 // how it is: "live", "reconnecting" or "offline". What comes is a whole state each time, so nothing is ever replayed.
+import { read } from "./locale.js";
+
 const SILENCE = 35_000; // the server says something every 15 s
 const SOONEST = 500;
 const LATEST = 30_000;
@@ -50,7 +52,7 @@ export class Socket {
         this.#send(topic.message);
       }
     };
-    socket.onmessage = (event) => this.#hear(JSON.parse(event.data));
+    socket.onmessage = (event) => this.#hear(read(event.data));
     socket.onclose = () => socket === this.#socket && this.#lost();
     this.#alive();
   }

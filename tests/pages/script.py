@@ -1,8 +1,10 @@
 """A server that plays every part the contract of live boards has, for pages that watch one."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
+from config import wire
 from tests.pages.browser import Visitor, wait_for
 
 NAMES = "[...document.querySelectorAll('[data-rows] .entry .name')].map(one => one.textContent).join()"
@@ -23,7 +25,7 @@ class Script:
 
     def tell(self, kind: str, seq: int, entries: list[dict[str, Any]], **fields: Any) -> None:
         message = {"type": kind, "id": "b0", "seq": seq, "version": seq, "total": len(entries), "entries": entries}
-        text = json.dumps(message | fields)
+        text = wire.encode(message | fields).decode()
         self.visitor.page.there(lambda: self.sockets[-1].send(text))
 
     def hang_up(self) -> None:
@@ -40,6 +42,6 @@ class Script:
         raise AssertionError(self.heard)
 
 
-def entry(rank: int, player: str, score: int, **fields: Any) -> dict[str, Any]:
+def entry(rank: int, player: str, score: int | Decimal, **fields: Any) -> dict[str, Any]:
     shown = {"display_name": player, "country": None, "avatar_url": None, "achieved_at": "2026-04-05T09:12:33Z"}
     return {"rank": rank, "player_id": player, "score": score} | shown | fields

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -44,6 +45,22 @@ def test_the_keyboard_stays_on_the_board_when_a_row_leaves_it(script: Script) ->
     script.tell("update", 4, [entry(1, "ada", 300)])
     script.wait(f"{NAMES} === 'ada'")
     assert page.evaluate(HELD) == "ada", "at the last one"
+
+
+def test_the_longest_scores_are_live_to_the_last_digit(new_visitor: Callable[..., Visitor]) -> None:
+    game = make_game("arena")
+    make_mode(game, windows=["alltime"], decimals=6)
+    play(game, "solo", {"ada": "9007199251.123457"})
+    script = Script(new_visitor())
+    page = script.visitor.page
+    script.visitor.visit("/g/arena/solo/alltime")
+    script.wait_for_ops("subscribe")
+    assert page.locator("[data-player=ada] .score").inner_text() == "9,007,199,251.123457"
+    for seq, digit in enumerate("13579", start=1):
+        exact = Decimal(f"9007199251.12345{digit}")
+        script.tell("update" if seq > 1 else "snapshot", seq, [entry(1, f"a{seq}", exact)])
+        script.wait(f"{NAMES} === 'a{seq}'")
+        assert page.locator(f"[data-player=a{seq}] .score").inner_text() == f"{exact:,}"
 
 
 FACES = "[...document.querySelectorAll('[data-rows] .face')].map(one => one.textContent).join('')"
