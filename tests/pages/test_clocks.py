@@ -23,9 +23,7 @@ AGREES = f"""() => {{ const rest = ({LEFT}.dateTime && new Date({LEFT}.dateTime)
 
 
 @pytest.mark.parametrize(("path", "ahead"), [("/g/arena/solo/daily", DAY), ("/embed/arena/solo/daily", -DAY)])
-def test_a_clock_that_is_a_day_off_does_not_matter(
-    new_visitor: Callable[..., Visitor], path: str, ahead: int
-) -> None:
+def test_a_clock_that_is_a_day_off_does_not_matter(new_visitor: Callable[..., Visitor], path: str, ahead: int) -> None:
     game = make_game("arena")
     make_mode(game, windows=["daily"])
     play(game, "solo", {"ada": 300})

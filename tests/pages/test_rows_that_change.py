@@ -71,7 +71,9 @@ def test_a_renamed_player_has_the_initial_of_the_new_name(script: Script) -> Non
     script.tell("update", 2, [entry(1, "ada", 300, display_name="Zoe"), entry(2, "bo", 200, **avatar)])
     script.wait(f"{NAMES} === 'Zoe,bo'")
     assert script.visitor.page.evaluate(FACES) == "ZB"
-    script.tell("update", 3, [entry(1, "ada", 300, display_name="Zoe"), entry(2, "bo", 200, display_name="Mo", **avatar)])
+    script.tell(
+        "update", 3, [entry(1, "ada", 300, display_name="Zoe"), entry(2, "bo", 200, display_name="Mo", **avatar)]
+    )
     script.wait(f"{NAMES} === 'Zoe,Mo'")
     assert script.visitor.page.evaluate(FACES) == "ZM"
     assert script.visitor.page.locator("[data-player=bo] .face img").count() == 1
