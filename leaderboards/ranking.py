@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from leaderboards import tops
+from leaderboards import searching, tops
 from leaderboards.boards import store
 from leaderboards.boards.board import Band, Board, Page, Position, Stop
 from leaderboards.reading import EMPTY, Reading, merged, steady
 from leaderboards.whereabouts import near
 
+DEEP = 2000  # from this offset on to search where a page begins is cheaper than to read what stands before it
 _BEYOND = 2**54  # no place is greater, nor less than its negative
 
 
@@ -21,7 +22,10 @@ def page(board: Board, *, offset: int, limit: int, band: Band | None = None) -> 
 
     def act(reading: Reading) -> Page:
         skip, total = _band(reading, band)
-        ordered = _run(reading, band, offset, limit)
+        if offset >= DEEP and reading.board.mode.shards > 1:
+            ordered = searching.run_at(reading, skip + offset, limit if total is None else min(limit, total - offset))
+        else:
+            ordered = _run(reading, band, offset, limit)
         return _paged(reading, ordered, skip + offset, skip, total)
 
     return steady(board, act)
