@@ -26,7 +26,7 @@ let behind = 0;
 export const clock = () => Date.now() + behind;
 
 export function setClock(page, at) {
-  const told = Number(page.documentElement.dataset.now) * 1000;
+  const told = Number(page.body.dataset.now) * 1000;
   if (told) behind = Math.abs(told - at) > RIGHT ? told - at : 0;
 }
 

@@ -110,10 +110,14 @@ def test_what_cannot_be_answered_for_a_moment_is_asked_for_later(
 ) -> None:
     make_mode(make_game("arena"))
     script = Script(new_visitor())
+    page = script.visitor.page
+    page.clock.install()
     script.visitor.visit("/g/arena/solo/daily")
     script.wait_for_ops("subscribe")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 2)
     script.tell("error", 0, [], code=code)
     script.wait(f"{PULSE}.startsWith('Reconnecting')")
+    page.clock.run_for(6000)
     script.wait_for_ops("subscribe", "unsubscribe", "subscribe")
     script.tell("snapshot", 1, [])
     script.wait(f"{PULSE} === 'Live'")
