@@ -236,6 +236,7 @@ def _interrupted(trips: Trips, act: Callable[[Board], None]) -> Iterator[tuple[B
         yield board, page
 
 
+@pytest.mark.usefixtures("wherever_boards_are")
 def test_what_is_written_between_two_trips_begins_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     for board, page in _interrupted(Trips(monkeypatch), _write):
         assert page == _read(board, 150, 10)

@@ -11,7 +11,7 @@ from django.conf import settings
 from pytest_django import Settings
 
 from config import health, valkey
-from leaderboards import ranking, searching, tops, whereabouts
+from leaderboards import ranking, tops, whereabouts
 from leaderboards.boards import store
 from leaderboards.boards.board import Board, board_named
 from leaderboards.boards.store import Change, Slot
@@ -109,15 +109,6 @@ def test_a_shared_top_and_its_version_are_of_one_moment(readable: Board, monkeyp
             scores = {entry.player: entry.score for entry in found.entries}
             assert _is_of_one_moment([scores[player] for player in (4, 5, 6, 7)])
             assert found.version == sum(scores.values())
-
-
-def test_a_page_that_is_searched_for_is_of_one_moment(readable: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "DEEP", 0)
-    monkeypatch.setattr(searching, "MARKS", 2)
-    with Writer(readable.slots, pause=0.03):  # some more questions
-        for found in _answers(lambda: ranking.page(readable, offset=3, limit=10), many=50):
-            (entry,) = found.entries
-            assert (entry.rank, entry.player, entry.score) == (4, 7, found.version // 4)
 
 
 def test_a_players_rank_is_of_one_moment(readable: Board) -> None:
