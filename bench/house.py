@@ -129,6 +129,7 @@ def house(players: int) -> Iterator[House]:
         os.environ |= {
             "RUNG_SLOW_SOCKET_SECONDS": str(SLOW_SECONDS),
             "RUNG_SOCKETS_PER_ADDRESS": str(MOST_SOCKETS),
+            "RUNG_CONNECTIONS_PER_ADDRESS": str(MOST_SOCKETS),
         }
         _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # of what is started from here on, too

@@ -6,13 +6,18 @@ import sys
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from functools import partial
+
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.utils import timezone
 
 from config import metrics
+from config.bodies import Bodies, Prove
 from config.bridge import Bridge
 from config.door import Door
+from config.serving.parent import end_with_parent
 
 django_application = get_wsgi_application()
 
@@ -20,22 +25,36 @@ from leaderboards import outbox  # noqa: E402 - as below
 from leaderboards.boards.guard import guard  # noqa: E402 - as below
 from leaderboards.fastlane.coalescer import Run  # noqa: E402 - as below
 from leaderboards.fastlane.lane import FastLane  # noqa: E402 - as below
-from leaderboards.live.farewell import farewell_on_stop  # noqa: E402 - as below
-from leaderboards.live.hub import hub  # noqa: E402 - as below
-from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - models need Django set up
+from leaderboards.live.routing import websocket_urlpatterns  # noqa: E402 - as below
+from players.access import Kind  # noqa: E402 - as below
+from players.authentication import caller_from_header  # noqa: E402 - models need Django set up
 
 
 def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
     """`run`: where what is asked together runs, in place of threads of its own."""
     routes = ProtocolTypeRouter({"http": bridge, "websocket": URLRouter(websocket_urlpatterns)})
     inner = FastLane(routes, run=run) if settings.FAST_LANE else routes
-    return Door(inner, max_body=settings.MAX_BODY_BYTES, on_start=_begin)
+    return Door(inner, bodies=Bodies(most=settings.MAX_BODY_BYTES, prove=_proof(bridge)), on_start=_begin)
+
+
+def _proof(bridge: Bridge) -> Prove:
+    """Whose API key it is, asked where the API is answered."""
+
+    def game_of(authorization: str) -> str | None:
+        caller = caller_from_header(authorization, now=timezone.now())
+        return caller.game if caller.kind is Kind.KEY else None
+
+    async def prove(authorization: str) -> str | None:
+        game: str | None = await bridge.run("/v1", partial(game_of, authorization))
+        return game
+
+    return prove
 
 
 def _begin() -> None:
     metrics.tell_meanwhile()
     outbox.ring_meanwhile()
-    farewell_on_stop(hub)
+    end_with_parent()
     if settings.WATCH_BOARDS:
         guard.begin()
 

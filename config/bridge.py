@@ -1,60 +1,112 @@
 """Django (WSGI) behind ASGI: each request runs whole in one thread of a fixed pool, with that thread's own connection.
 
 Django's own ASGI handler hops between the loop and a new thread several times a request and was many times slower
-(docs/adr/0003); a thread that lives on also keeps its database connection.
+(docs/adr/0003); a thread that lives on also keeps its database connection. Which thread, and after whom: `queues`.
 """
 
 import asyncio
-import contextvars
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 import structlog
+from django.db import close_old_connections
+
+from config.address import address_of, network_of
+from config.errors import CallerLeft
+from config.metrics import ABANDONED
+from config.queues import Queues
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 Headers = list[tuple[str, str]]
+_BODILESS = (204, 304)
 _PIECE = 64 * 1024  # bytes of a streamed answer sent at a time
 
 
 class Bridge:
-    def __init__(
-        self,
-        application: WSGIApplication,
-        *,
-        threads: int = 1,
-        run: Callable[[Callable[[], Any]], Awaitable[Any]] | None = None,
-    ) -> None:
+    """`run`: where requests run, in place of threads of its own."""
+
+    def __init__(self, application: WSGIApplication, *, threads: int = 4, run: Run | None = None) -> None:
         self.application = application
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
-        self._run = run or self._in_pool
+        self.queues = Queues(threads)
+        self._elsewhere = run
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = await whole_body(receive)
         if body is None:
             return  # the caller hung up before the request was whole
+        queue = self.queues.of(scope["path"])
+        run = self._elsewhere or queue.run
+        with queue.place(network_of(address_of(scope))):
+            caller = _Caller(receive)
+            try:
+                await self._answer(environ_of(scope, body), caller, run, send)
+            except CallerLeft:
+                ABANDONED.labels(queue.name).inc()
+                raise
+            finally:
+                caller.forget()
+
+    async def run(self, path: str, call: Callable[[], Any]) -> Any:
+        """Something else that is asked for at that address, in its turn."""
+        if self._elsewhere is not None:
+            return await self._elsewhere(call)
+        return await self.queues.of(path).run(partial(_with_good_connections, call))
+
+    async def _answer(self, environ: dict[str, Any], caller: "_Caller", run: Run, send: Any) -> None:
         answer = _Answer()
-        stream = await self._run(lambda: answer.take(self.application(environ_of(scope, body), answer.start)))
+        await asyncio.sleep(0)  # who sent and left at once is known to be gone by then
+        stream = await caller.wait_for(run(lambda: answer.take(self.application(environ, answer.start), caller)))
+        body = b"".join(answer.pieces)
+        if stream is None:
+            answer.measure(body)
         await send(answer.begin)
         if stream is not None:
-            await self._send_stream(stream, send)
-        await send({"type": "http.response.body", "body": b"".join(answer.pieces)})
+            await _send_stream(stream, caller, run, send)
+        await send({"type": "http.response.body", "body": body})
 
-    async def _send_stream(self, stream: Any, send: Any) -> None:
-        """A thread is taken for each piece, not for as long as the caller takes to read them all."""
-        pieces = iter(stream)
-        try:
-            while piece := await self._run(lambda: _next_piece(pieces)):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        finally:
-            await self._run(stream.close)
 
-    async def _in_pool(self, call: Callable[[], T]) -> T:
-        context = contextvars.copy_context()  # the request id goes along
-        return await asyncio.get_running_loop().run_in_executor(self._pool, context.run, call)
+async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> None:
+    """A thread is taken for each piece, not for as long as the caller takes to read them all."""
+    pieces = iter(stream)
+    try:
+        while not caller.left and (piece := await run(partial(_next_piece, pieces))):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    finally:
+        await run(stream.close)
+
+
+class _Caller:
+    """Whether the caller is still there, from the moment its request is whole."""
+
+    def __init__(self, receive: Any) -> None:
+        self.left = False
+        self._watch: asyncio.Future[None] = asyncio.ensure_future(self._listen(receive))
+
+    async def _listen(self, receive: Any) -> None:
+        message = await receive()
+        self.left = message["type"] == "http.disconnect"
+        if not self.left:
+            await asyncio.Event().wait()  # something odd, which says nothing of leaving
+
+    async def wait_for(self, work: Awaitable[Any]) -> Any:
+        """What it comes to. Where the caller leaves first, work that has not begun is not done."""
+        doing = asyncio.ensure_future(work)
+        if not self.left:
+            await asyncio.wait((doing, self._watch), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+        doing.cancel()
+        with suppress(asyncio.CancelledError):
+            await doing
+        raise CallerLeft
+
+    def forget(self) -> None:
+        self._watch.cancel()
 
 
 class _Answer:
@@ -72,16 +124,28 @@ class _Answer:
         }
         return self.pieces.append
 
-    def take(self, response: Any) -> Any:
+    def measure(self, body: bytes) -> None:
+        """Says how long the body is, where Django has not: else it would go in pieces."""
+        headers = self.begin["headers"]
+        if self.begin["status"] not in _BODILESS and not any(name == b"content-length" for name, _ in headers):
+            headers.append((b"content-length", str(len(body)).encode()))
+
+    def take(self, response: Any, caller: _Caller) -> Any:
         """Keeps an ordinary answer whole and ends Django's request, in its own thread; hands back one to stream."""
-        if getattr(response, "streaming", False):
+        if getattr(response, "streaming", False) and not caller.left:
             return response
         try:
-            self.pieces.extend(response)
+            if not caller.left:
+                self.pieces.extend(response)
         finally:
             if hasattr(response, "close"):
                 response.close()
         return None
+
+
+def _with_good_connections(call: Callable[[], Any]) -> Any:
+    close_old_connections()
+    return call()
 
 
 def _next_piece(pieces: Iterator[bytes]) -> bytes:

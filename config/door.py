@@ -1,6 +1,5 @@
 """The outermost ASGI layer: gives each request its id, bounds bodies, counts and logs the answer."""
 
-import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +10,9 @@ import structlog
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 
 from config import errors, metrics, problem
+from config.bodies import Bodies, Body, header
 from config.request_context import RequestContext, begin, new_request_id
+from config.serving import register
 
 log = structlog.get_logger("rung.request")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -19,26 +20,23 @@ _INTERNAL_ERROR = 1011  # the WebSocket close code
 _ALIVE = b'{"status":"ok"}'
 _QUIET = ("/livez", "/readyz", "/metrics")
 _ERROR = 400  # the first status that is one
+_LEFT = 499  # the status, for our own records, of a request whose caller did not wait
 _SLOW = 1.0  # seconds
-_MOST_HELD = 256 * 1024 * 1024  # bytes of bodies in this process, of requests that are not answered yet, whole or not
-_SMALL = 16 * 1024  # bytes of one that passes all the same: few large ones must not keep out a score
-_PATIENCE = 30.0  # seconds for the next piece of a body that has begun
 
 
 class Door:
     def __init__(
-        self, inner: ASGI3Application, *, max_body: int, on_start: Callable[[], object] = lambda: None
+        self, inner: ASGI3Application, *, bodies: Bodies, on_start: Callable[[], object] = lambda: None
     ) -> None:
         self.inner = inner
-        self.max_body = max_body
+        self.bodies = bodies
         self.on_start = on_start
-        self.held = 0  # bytes of bodies
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send, self.on_start)
             return
-        context = begin(new_request_id(_header(scope, b"x-request-id")))
+        context = begin(new_request_id(header(scope, b"x-request-id")))
         if scope["type"] == "websocket":
             metrics.SOCKETS.inc()
             await self._hold(scope, receive, send)
@@ -57,23 +55,32 @@ class Door:
         self, scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable, context: RequestContext
     ) -> None:
         begun = time.perf_counter()
-        answer, body = _Answer(send, context.request_id), _Body(self, receive, _declared_length(scope))
+        answer = _Answer(send, context.request_id)
+        body = Body(self.bodies, receive, scope)
         try:
             if scope["path"] == "/livez" and scope["method"] in ("GET", "HEAD"):
                 context.route = "/livez"  # needs no thread, so it answers when all of them are busy
                 await answer.say(200, b"application/json", _ALIVE)
                 return
-            body.check(body.declared)
+            if body.declared:
+                await body.begin()
             await self.inner(scope, body, answer)
             # nothing said: the body broke off, by the caller's going away or by chunks that make no sense
             await answer.problem(errors.InvalidRequest("The body ended before it was whole."))
+        except errors.CallerLeft:
+            answer.status = answer.status or _LEFT
         except errors.DomainError as error:
             await answer.problem(error)
-        except Exception:
-            log.exception("request_failed")
-            await answer.problem(errors.InternalError("This is our fault. The request id helps us find it."))
+        except Exception as raised:
+            known = problem.domain_error(raised)
+            if known is None:
+                log.exception("request_failed")
+                known = errors.InternalError("This is our fault. The request id helps us find it.")
+            await answer.problem(known)
         finally:
-            self.held -= body.came
+            body.end()
+            if context.proven and (connection := scope.get("state", {}).get("connection")) is not None:
+                register.connections.prove(connection)
             _record(scope, context, answer.status, time.perf_counter() - begun)
 
 
@@ -103,43 +110,6 @@ class _Answer:
         await self({"type": "http.response.body", "body": body})
 
 
-class _Body:
-    """`receive`, refusing a body that turns out longer than allowed (a chunked one declares nothing) and one that there
-    is no room for. One that stops coming has ended.
-    """
-
-    def __init__(self, door: Door, receive: ASGIReceiveCallable, declared: int) -> None:
-        self._door = door
-        self._receive = receive
-        self.declared, self.came = declared, 0  # bytes
-        self._begun = False  # and not ended: after its end nothing comes until the caller goes, however long that takes
-
-    async def __call__(self) -> Any:
-        message: Any = await (self._more() if self._begun else self._receive())
-        if message["type"] == "http.request":
-            size = len(message.get("body", b""))
-            self.came += size
-            self._door.held += size
-            if self.came == self.declared > 0:  # the server tells of the end by one message more
-                message = {**message, "more_body": False}
-            self._begun = self.came > 0 and message.get("more_body", False)
-            self.check(self.came)
-        return message
-
-    def check(self, size: int) -> None:
-        if size > self._door.max_body:
-            raise errors.PayloadTooLarge(f"A body may have {self._door.max_body:,} bytes at most.")
-        if size > _SMALL and self._door.held > _MOST_HELD:
-            raise errors.Unavailable("Too many large bodies are on their way already.", retry_after=1)
-
-    async def _more(self) -> Any:
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                return await self._receive()
-        except TimeoutError:
-            return {"type": "http.disconnect"}
-
-
 async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable, on_start: Callable[[], object]) -> None:
     while True:
         message = await receive()
@@ -149,19 +119,6 @@ async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable, on_start: 
         elif message["type"] == "lifespan.shutdown":
             await send({"type": "lifespan.shutdown.complete"})
             return
-
-
-def _header(scope: Any, name: bytes) -> str | None:
-    for key, value in scope["headers"]:
-        if key == name:
-            return str(value, "latin-1")
-    return None
-
-
-def _declared_length(scope: Any) -> int:
-    """0 where it is not said, or where chunks say it better."""
-    declared = "0" if _header(scope, b"transfer-encoding") else _header(scope, b"content-length") or "0"
-    return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 19 else 0  # noqa: PLR2004
 
 
 def _record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:

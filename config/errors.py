@@ -25,6 +25,10 @@ class DomainError(Exception):
         self.retry_after = retry_after
 
 
+class CallerLeft(Exception):
+    """Nobody waits for the answer any more."""
+
+
 class InvalidRequest(DomainError):
     pass
 

@@ -107,6 +107,6 @@ def dict_config(*, json: bool, level: str) -> dict[str, Any]:
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "celery.app.trace": {"level": "WARNING"},
-            "_granian": {"handlers": [], "propagate": True},
+            "uvicorn.error": {"handlers": [], "propagate": True, "level": "WARNING"},
         },
     }

@@ -13,6 +13,7 @@ class RequestContext(msgspec.Struct):
     request_id: str
     route: str = "unmatched"  # filled in by whoever resolves the address; a metric's label, so never the raw path
     hot: bool = False  # one of thousands a second: counted, but not logged unless it fails
+    proven: bool = False  # it came with a valid API key
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("rung_request", default=None)

@@ -45,8 +45,10 @@ for _database in DATABASES.values():
 PORT = env.number("PORT", 8000, least=1, most=65535)
 BIND = env.text("RUNG_BIND", "127.0.0.1") or "127.0.0.1"
 WEB_PROCESSES = env.web_processes()
-WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=1, most=256)  # for each web process
+WEB_THREADS = env.number("RUNG_WEB_THREADS", 8, least=4, most=256)  # for each web process: config/queues.py
 WEB_CONNECTIONS = env.number("RUNG_WEB_CONNECTIONS", 16_384, least=16, most=1_000_000)  # to each web process, at once
+# of these from one address, callers with an API key not counted; where proxies of ours stand in front, they count
+CONNECTIONS_AN_ADDRESS = env.number("RUNG_CONNECTIONS_PER_ADDRESS", 512, least=1, most=1_000_000)
 FAST_LANE = env.flag("RUNG_FAST_LANE", default=True)  # off: Django answers the hot routes too, the same and slower
 # calls that may wait for their turn, in each of its lanes and of each web process; who comes then is told 503 at once
 LANE_THREADS = 10 if FAST_LANE else 0  # two for each of its five kinds of call; each holds a connection, too
@@ -293,8 +295,9 @@ REPLAY_BOUNDS = {  # of a verifier: anticheat/sandbox.py
 # dotted paths of functions that the drainer hands (mode, changes) once the boards show them (leaderboards/send.py)
 AFTER_SEND = ["leaderboards.live.touched.boards_touched", "leaderboards.noticing.activity_note"]
 # sockets, for each web process
-SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 1000, least=1, most=1_000_000)
+SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 100, least=1, most=1_000_000)
 SOCKETS_A_PLAYER = env.number("RUNG_SOCKETS_PER_PLAYER", 20, least=1, most=1_000_000)
+LARGEST_MESSAGE = 16 * 1024  # bytes
 SLOW_SOCKET_SECONDS = env.number("RUNG_SLOW_SOCKET_SECONDS", 10, least=1, most=600)  # that one message may take to go
 FINDINGS_RECORDER = "anticheat.services.findings.findings_record"  # who is told what checks found
 TUNING_EXAMINER = "anticheat.tuning.examine"  # who knows how checks may be tuned for a mode

@@ -1,4 +1,8 @@
-"""`python -m config.web`: granian serving the ASGI application, HTTP and WebSocket on one port."""
+"""`python -m config.web`: uvicorn serving the ASGI application, HTTP and WebSocket on one port.
+
+This process only watches: it starts the web processes on one listening socket, starts another one where one dies, and
+ends them when it is told to. What they may cost is bounded in `config/serving/`.
+"""
 
 import os
 import resource
@@ -6,14 +10,18 @@ import sys
 import tempfile
 from contextlib import suppress
 
-from granian import Granian
-from granian.constants import Interfaces
+from uvicorn import Config
+from uvicorn.supervisors import Multiprocess
 
 from config.embedded.errors import CannotStart
 from config.env import ConfigurationError
 
+_STOP_SECONDS = 8  # for requests that are being answered, when it is told to end
+_DEAF_SECONDS = 60  # without a sign of life, after which a process is replaced
+
 
 def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     with tempfile.TemporaryDirectory(prefix="rung-metrics-") as folder:
         os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", folder)  # where its processes add up what they count
         _serve()
@@ -25,19 +33,27 @@ def _serve() -> None:
     except (ConfigurationError, CannotStart) as error:
         sys.exit(f"rung: {error}")
     _raise_open_files()
-    Granian(
+    server = Config(
         "config.asgi:application",
-        interface=Interfaces.ASGI,
-        address=settings.BIND,
+        host=settings.BIND,
         port=settings.PORT,
         workers=settings.WEB_PROCESSES,
-        respawn_failed_workers=True,
-        workers_kill_timeout=10,
+        loop="uvloop",
+        http="config.serving.http:Http",
+        ws="config.serving.websocket:WebSocket",
+        ws_max_size=settings.LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # a few bytes would unpack to many
+        ws_ping_interval=None,  # we send heartbeats
+        lifespan="on",
+        log_config=settings.LOGGING,
+        access_log=False,
+        proxy_headers=False,  # config/address.py knows better
+        server_header=False,
         backlog=2048,
-        # of connections, idle ones among them; granian's own default is the backlog, and whoever comes next waits
-        backpressure=settings.WEB_CONNECTIONS,
-        log_dictconfig=settings.LOGGING,
-    ).serve()
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        timeout_worker_healthcheck=_DEAF_SECONDS,
+    )
+    Multiprocess(server, sockets=[server.bind_socket()]).run()
 
 
 def _raise_open_files() -> None:

@@ -14,6 +14,7 @@ from rest_framework.authentication import BaseAuthentication, SessionAuthenticat
 from rest_framework.request import Request
 
 from config.errors import Unauthenticated
+from config.request_context import current
 from players import lookups, tokens
 from players.access import NOBODY, Caller, Kind
 from players.lookups import GameRecord
@@ -108,7 +109,9 @@ class CallerAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, Caller] | None:
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if header:
-            return None, caller_from_header(header, now=timezone.now())
+            known = caller_from_header(header, now=timezone.now())
+            current().proven = known.kind is Kind.KEY
+            return None, known
         django_request: HttpRequest = request._request  # noqa: SLF001 - DRF offers no other way to the session
         if settings.SESSION_COOKIE_NAME not in django_request.COOKIES:
             return None, NOBODY  # looking into the session would make the answer vary with cookies

@@ -1,4 +1,4 @@
-"""A real web process (granian) for tests that need a real port: sockets, browsers, fuzzers."""
+"""A real web process for tests that need a real port: sockets, browsers, fuzzers."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 class Web:
     port: int
     log: Path
+    pid: int = 0
 
     @property
     def origin(self) -> str:
@@ -62,7 +63,7 @@ def web(folder: Path, *, port: int = 0, **environment: str) -> Iterator[Web]:
         )
     try:
         _wait(running, process)
-        yield running
+        yield replace(running, pid=process.pid)
     finally:
         process.terminate()
         process.wait(timeout=20)

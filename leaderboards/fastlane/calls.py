@@ -98,6 +98,11 @@ class Call(msgspec.Struct):
         return self.known
 
     @property
+    def has_key(self) -> bool:
+        """It names an API key; whether that is good is known once the call is answered."""
+        return self.headers.get(b"authorization", b"")[7:].lstrip().startswith(b"rung_")
+
+    @property
     def address(self) -> str:
         told = self.headers.get(b"x-forwarded-for", b"").decode("latin-1")
         return client_address({"HTTP_X_FORWARDED_FOR": told, "REMOTE_ADDR": self.peer})

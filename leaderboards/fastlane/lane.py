@@ -30,6 +30,7 @@ from leaderboards.services.scores import scores_submit
 log = structlog.get_logger(__name__)
 _BUSY = errors.Unavailable("Too many calls are waiting already.", retry_after=1)
 _GOOD = 1.0  # seconds
+_REFUSED = 400  # the first status of a call that was
 Act = Callable[[Sequence[Call]], Sequence[Answer]]
 
 
@@ -51,6 +52,7 @@ class FastLane:
         context = current()
         context.route, context.hot = call.route.name, True
         answer = await self._answer(call)
+        context.proven = answer.status < _REFUSED and call.has_key
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.body})
 

@@ -12,7 +12,7 @@ import structlog
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
 from config import errors, problem
-from config.address import client_address
+from config.address import address_of
 from config.metrics import SOCKETS_CLOSED
 from config.request_context import begin, new_request_id
 from leaderboards.live import limits, looks, messages
@@ -21,13 +21,12 @@ from leaderboards.live.limits import Pace
 from leaderboards.live.looks import Papers, papers_of
 from leaderboards.live.messages import Message
 from leaderboards.live.origins import may_connect
-from leaderboards.live.sockets import TOO_BIG, TOO_MANY, UNAUTHENTICATED, Socket
+from leaderboards.live.sockets import TOO_MANY, UNAUTHENTICATED, Socket
 from leaderboards.live.subscriptions import BoardSubscription, RankSubscription
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _PAUSES = (0.2, 0.5, 1.0)  # seconds
-LARGEST_MESSAGE = 16 * 1024  # bytes; granian itself would take 64 MiB
 
 
 async def live_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -37,7 +36,7 @@ async def live_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCa
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
-    await LiveConsumer(hub, Socket(send, address=_address(scope)), papers_of(scope)).serve(receive)
+    await LiveConsumer(hub, Socket(send, address=address_of(scope)), papers_of(scope)).serve(receive)
 
 
 async def no_such_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -92,10 +91,7 @@ class LiveConsumer:
     async def _receive(self, event: Any) -> None:
         text = event.get("text")
         body = text.encode("utf-8", "surrogatepass") if text is not None else event.get("bytes") or b""
-        if len(body) > LARGEST_MESSAGE:
-            SOCKETS_CLOSED.labels("too_big").inc()
-            self.socket.end(TOO_BIG)
-        elif not self.pace.allows():
+        if not self.pace.allows():
             self._close_with(errors.RateLimited("That was too many messages."), TOO_MANY, "flood")
         else:
             await self._answer(body)
@@ -175,9 +171,3 @@ class LiveConsumer:
 
     def _refuse(self, id_: str, error: errors.DomainError) -> None:
         self.socket.say(messages.error(id_, error))
-
-
-def _address(scope: Any) -> str:
-    forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
-    client = scope.get("client") or ("",)
-    return client_address({"REMOTE_ADDR": client[0], "HTTP_X_FORWARDED_FOR": ",".join(forwarded)})

@@ -16,14 +16,13 @@ from leaderboards.live.limits import Crowd
 from leaderboards.live.link import Link
 from leaderboards.live.looks import said_of
 from leaderboards.live.rechecks import Rechecks
-from leaderboards.live.sockets import GOING_AWAY, TOO_SLOW, Socket
+from leaderboards.live.sockets import TOO_SLOW, Socket
 from leaderboards.live.subscriptions import Subscription
 from leaderboards.live.threads import Threads
 
 log = structlog.get_logger(__name__)
 _HEARTBEAT = 15.0  # seconds without another message
 _TICK = 0.5
-_FAREWELL = 2.0  # seconds for all
 
 
 class Heard:
@@ -50,7 +49,6 @@ class Hub:
         self._boards: dict[str, set[Subscription]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._sent = 0
-        self._ending = False
 
     async def enter(self, socket: Socket) -> None:
         if not self._tasks:
@@ -58,8 +56,6 @@ class Hub:
             self._tasks = [loop.create_task(self._tick()), loop.create_task(self._rechecks.run())]
             await self._link.begin()
         self.sockets.add(socket)
-        if self._ending:
-            socket.end(GOING_AWAY)
         self.crowd.enter(socket)
         SOCKETS_OPEN.inc()
 
@@ -142,15 +138,6 @@ class Hub:
                 socket.end(TOO_SLOW)
         SOCKET_MESSAGES.inc(self._sent)
         self._sent = 0
-
-    async def farewell(self) -> None:
-        """This process ends: whoever is told so comes back at once, to another."""
-        self._ending = True
-        for socket in self.sockets:
-            socket.end(GOING_AWAY)
-        ends = monotonic() + _FAREWELL
-        while self.sockets and monotonic() < ends:  # noqa: ASYNC110 - once in a process's life
-            await asyncio.sleep(0.02)
 
 
 hub = Hub()

@@ -16,8 +16,6 @@ Send = Callable[[Any], Awaitable[None]]
 MOST_REPLIES = 50  # that wait, to who asks and does not read
 _FAREWELL = 3.0  # seconds that a last word may take
 
-GOING_AWAY = 1012
-TOO_BIG = 1009
 UNAUTHENTICATED = 4401
 TOO_SLOW = 4408
 TOO_MANY = 4429

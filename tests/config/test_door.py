@@ -4,18 +4,27 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 from asgiref.sync import async_to_sync
 
-from config.bridge import whole_body
+from config.bodies import Bodies, Room
 from config.door import Door
+from config.errors import Unauthenticated
 
 MOST = 10
 Inner = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+async def _prove(authorization: str) -> str | None:
+    if authorization == "Bearer wrong":
+        raise Unauthenticated
+    return {"Bearer key": "arena", "Bearer other key": "quiet"}.get(authorization)
+
+
+def _door(inner: Inner) -> Door:
+    return Door(inner, bodies=Bodies(most=MOST, prove=_prove))
 
 
 async def _read(receive: Any) -> bytes:
@@ -48,7 +57,7 @@ async def broken_half_way(scope: Any, receive: Any, send: Any) -> None:
 
 def _ask(inner: Inner, *pieces: bytes, door: Door | None = None, **scope: Any) -> list[dict[str, Any]]:
     """What is sent to a caller that sends these pieces."""
-    return async_to_sync(_asked)(door or Door(inner, max_body=MOST), _pieces(*pieces), **scope)
+    return async_to_sync(_asked)(door or _door(inner), _pieces(*pieces), **scope)
 
 
 async def _pieces(*pieces: bytes) -> AsyncIterator[bytes]:
@@ -104,48 +113,83 @@ def test_a_longer_body_is_too_large_be_it_declared_or_not() -> None:
     assert _told(_ask(echo, headers=[(b"content-length", b"11")])) == (413, "payload_too_large")
 
 
-def test_bodies_that_are_not_whole_yet_are_bounded_together_and_small_ones_pass(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("config.door._MOST_HELD", 10)
-    monkeypatch.setattr("config.door._SMALL", 2)
-    door = Door(echo, max_body=MOST)
-
-    async def beside_one_that_waits() -> tuple[list[Any], list[Any], list[Any]]:
-        came, goes_on = asyncio.Event(), asyncio.Event()
-
-        async def patient() -> AsyncIterator[bytes]:
-            yield b"123456"
-            came.set()
-            await goes_on.wait()
-            yield b"7"
-
-        first = asyncio.get_running_loop().create_task(_asked(door, patient()))
-        await came.wait()
-        others = [await _asked(door, _pieces(body)) for body in (b"12345", b"12")]
-        goes_on.set()
-        return await first, others[0], others[1]
-
-    first, large, small = async_to_sync(beside_one_that_waits)()
-    assert (first[0]["status"], first[1]["body"]) == (200, b"1234567")
-    assert _told(large) == (503, "unavailable")
-    assert _headers(large)[b"retry-after"] == b"1"
-    assert (small[0]["status"], small[1]["body"]) == (200, b"12")
-    assert _ask(echo, b"1234567890", door=door)[0]["status"] == 200, "all of it was given back"
+SCORES = "/v1/games/arena/scores"
+LARGE = b"x" * 30
 
 
-def test_a_body_that_stops_coming_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.door._PATIENCE", 0.01)
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> Door:
+    """A door for which twenty bytes are much, with room for two large bodies of a game, and one of a stranger."""
+    monkeypatch.setattr("config.bodies.SMALL", 20)
+    bodies = Bodies(most=1000, prove=_prove)
+    bodies.games, bodies.strangers = Room(100, 60), Room(60, 30)
+    return Door(echo, bodies=bodies)
 
-    async def stopping() -> AsyncIterator[bytes]:
-        yield b"123"
-        await asyncio.Event().wait()
-        yield b""
 
-    async def read(scope: Any, receive: Any, send: Any) -> None:
-        assert await whole_body(receive) is None
+def _large(door: Door, authorization: bytes = b"", *, declared: bool = True) -> tuple[list[Any], list[str]]:
+    """What a large body is answered, and which pieces of it were taken."""
+    taken: list[str] = []
 
-    assert _told(async_to_sync(_asked)(Door(read, max_body=MOST), stopping())) == (400, "invalid_request")
+    async def pieces() -> AsyncIterator[bytes]:
+        for name, piece in (("first", LARGE[:25]), ("rest", LARGE[25:])):
+            taken.append(name)
+            yield piece
+
+    headers = [(b"content-length", b"30")] if declared else [(b"transfer-encoding", b"chunked")]
+    headers += [(b"authorization", authorization)] if authorization else []
+    return async_to_sync(_asked)(door, pieces(), path=SCORES, headers=headers), taken
+
+
+def test_a_large_body_is_not_read_before_its_key_is_found_to_be_good(large: Door) -> None:
+    for declared, taken in ((True, []), (False, ["first"])):
+        refused, read = _large(large, b"Bearer wrong", declared=declared)
+        assert (_told(refused), read) == ((401, "unauthenticated"), taken)
+        answered, read = _large(large, b"Bearer key", declared=declared)
+        assert (answered[1]["body"], read) == (LARGE, ["first", "rest"])
+
+
+async def _beside(door: Door, waiting: dict[str, Any], *others: dict[str, Any]) -> list[list[Any]]:
+    """What others are answered while a large body is not whole; then what that is answered."""
+    came, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def patient() -> AsyncIterator[bytes]:
+        for at in range(3):
+            yield LARGE[at * 10 : at * 10 + 9]
+        yield b"yy"
+        came.set()
+        await goes_on.wait()
+        yield b"z"
+
+    first = asyncio.get_running_loop().create_task(_asked(door, patient(), path=SCORES, **waiting))
+    await came.wait()
+    answers = [await _asked(door, _pieces(LARGE), path=SCORES, **other) for other in others]
+    goes_on.set()
+    return [*answers, await first]
+
+
+def _from(address: str, authorization: bytes = b"") -> dict[str, Any]:
+    headers = [(b"transfer-encoding", b"chunked")] + ([(b"authorization", authorization)] if authorization else [])
+    return {"client": (address, 1), "headers": headers}
+
+
+def test_bodies_of_strangers_that_are_not_whole_take_no_room_from_a_key_and_have_a_share_each(large: Door) -> None:
+    stranger = _from("203.0.113.9")
+    told = async_to_sync(_beside)(
+        large, {**stranger, "headers": []}, stranger, _from("203.0.113.10"), _from("203.0.113.9", b"Bearer key")
+    )
+    assert _told(told[0]) == (503, "unavailable")
+    assert _headers(told[0])[b"retry-after"] == b"1"
+    assert [answer[0]["status"] for answer in told[1:]] == [200, 200, 200]
+    assert large.bodies.strangers.taken == 0, "all of it was given back"
+
+
+def test_a_game_takes_no_more_than_its_share_of_the_room_for_large_bodies(large: Door) -> None:
+    large.bodies.games.each = 35
+    key, other = _from("203.0.113.9", b"Bearer key"), _from("203.0.113.9", b"Bearer other key")
+    told = async_to_sync(_beside)(large, key, key, other)
+    assert _told(told[0]) == (503, "unavailable")
+    assert [answer[0]["status"] for answer in told[1:]] == [200, 200]
+    assert large.bodies.games.taken == 0
 
 
 def test_a_body_as_long_as_was_declared_is_whole_without_another_word() -> None:
@@ -154,7 +198,7 @@ def test_a_body_as_long_as_was_declared_is_whole_without_another_word() -> None:
         yield b"45"
         await asyncio.Event().wait()
 
-    sent = async_to_sync(_asked)(Door(echo, max_body=MOST), endless(), headers=[(b"content-length", b"5")])
+    sent = async_to_sync(_asked)(_door(echo), endless(), headers=[(b"content-length", b"5")])
     assert (sent[0]["status"], sent[1]["body"]) == (200, b"12345")
 
 
@@ -167,29 +211,14 @@ def test_a_body_in_chunks_ends_with_the_last_of_them(headers: list[tuple[bytes, 
     assert (sent[0]["status"], sent[1]["body"]) == (200, b"12345")
 
 
-def test_a_body_that_is_whole_has_not_stopped_coming(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for the caller to go waits for as long as it stays."""
-    monkeypatch.setattr("config.door._PATIENCE", 0.01)
-    sends = [{"type": "http.request", "body": b"123", "more_body": False}]
-    heard: list[Any] = []
-
-    async def receive() -> Any:
-        return sends.pop() if sends else await asyncio.Event().wait()
-
-    async def wait(scope: Any, receive: Any, send: Any) -> None:
-        assert await whole_body(receive) == b"123"
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.1):
-                heard.append(await receive())
-
-    scope: Any = {"type": "http", "method": "GET", "path": "/v1/games", "headers": []}
-    async_to_sync(Door(wait, max_body=MOST))(scope, receive, AsyncMock())
-    assert heard == []
-
-
-@pytest.mark.parametrize("declared", [b"", b"-1", b"1e9", b"0x10", b"\xb2", b"9" * 5000])
+@pytest.mark.parametrize("declared", [b"", b"-1", b"1e9", b"0x10", b"\xb2"])
 def test_a_length_that_is_no_length_is_not_believed(declared: bytes) -> None:
     assert _ask(echo, b"hello", headers=[(b"content-length", declared)])[0]["status"] == 200
+
+
+@pytest.mark.parametrize("digits", [18, 19, 20, 5000])
+def test_a_length_of_many_digits_is_too_large(digits: int) -> None:
+    assert _told(_ask(echo, headers=[(b"content-length", b"9" * digits)])) == (413, "payload_too_large")
 
 
 def test_a_failure_of_ours_is_told_without_its_cause() -> None:

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from config import wire
+from config.bodies import MEBIBYTE
 from config.errors import InvalidRequest
 from players.models import Player
 from tests.arena import MODE, PLAYER
 from tests.client import JSON, ApiClient, told
 
-MOST = 8 * 1024 * 1024
+SCORES = "/v1/games/arena/scores"
 
 NOT_ACCEPTED = {
     "nothing": b"",
@@ -120,6 +121,10 @@ def test_json_is_utf_8_whatever_charset_is_claimed(api: ApiClient, key: str, con
     assert (answer.status_code, answer.json()["display_name"]) == (201, "Нова")
 
 
-def test_a_body_of_more_than_8_mib_is_too_large_and_one_of_less_is_looked_at(api: ApiClient, key: str) -> None:
-    assert told(api.put(PLAYER, credential=key, content=b" " * (MOST + 1), headers=JSON)) == (413, "payload_too_large")
-    assert told(api.put(PLAYER, credential=key, content=b" " * MOST, headers=JSON)) == (400, "invalid_request")
+@pytest.mark.parametrize(("method", "path", "most"), [("PUT", PLAYER, 2 * MEBIBYTE), ("POST", SCORES, 8 * MEBIBYTE)])
+def test_a_body_of_more_than_the_most_is_too_large_and_one_of_less_is_looked_at(
+    api: ApiClient, key: str, method: str, path: str, most: int
+) -> None:
+    """2 MiB, and 8 MiB where scores are sent."""
+    for length, refusal in ((most + 1, (413, "payload_too_large")), (most, (400, "invalid_request"))):
+        assert told(api(method, path, credential=key, content=b" " * length, headers=JSON)) == refusal

@@ -1,0 +1,204 @@
+"""Every connection of this web process: how many there may be, whose they are, and how long each may take.
+
+Three kinds of callers, told apart by what they have done on the connection so far:
+
+- a stranger has not finished a request yet,
+- a visitor has, without a key,
+- a proven caller has, with a valid API key.
+
+A full house closes strangers first, then visitors who ask nothing, and never a proven caller. An address has a share of
+all connections; proven callers do not count there. Behind our own proxies all callers have one address: no share then.
+"""
+
+import asyncio
+from typing import Any
+
+from config.address import network_of
+from config.metrics import CONNECTIONS_CLOSED, CONNECTIONS_OPEN
+
+HEAD_SECONDS = 10.0  # for the headers of a request, from its first byte; and for a new connection to begin one
+IDLE_SECONDS = 75.0  # between two requests
+BODY_SECONDS = 10.0  # for a body to begin; later, what a body may lag behind its least rate
+BODY_RATE = 16 * 1024  # bytes a second, at least
+BODY_TOTAL_SECONDS = 120.0
+LINGER_SECONDS = 2.0  # for a caller to read an answer that came before the body was whole
+MESSAGE_SECONDS = 10.0  # for a WebSocket message that has begun
+READER_SECONDS = 30.0  # for a caller to take the next piece of an answer
+READER_BYTES = 32 * 1024  # the piece
+MOST_UNSENT = 64 * 1024 * 1024  # bytes of answers that callers have not taken yet, all together
+_TICK = 1.0
+_LOOKED_AT = 64  # of the oldest, to find one that asks nothing
+
+
+class Connection:
+    """What is known of one connection. Its protocol writes, `Connections` reads. Times are the loop's, in seconds."""
+
+    __slots__ = (
+        "_unsent_since",
+        "_unsent_then",
+        "address",
+        "asks",
+        "began",
+        "body",
+        "drained",
+        "finished",
+        "flow",
+        "kind",
+        "lingers",
+        "message_since",
+        "proven",
+        "transport",
+        "unsent",
+    )
+
+    def __init__(self, transport: Any, address: str, now: float) -> None:
+        self.transport = transport
+        self.address = address
+        self.kind = "idle"  # what it waits for: idle | head | body | answer | socket
+        self.began = now  # when it began to wait for that
+        self.body = 0  # bytes that came of the body
+        self.flow: Any = None  # says whether we read at all
+        self.asks = False  # a request is being answered
+        self.finished = False  # one was
+        self.proven = False
+        self.lingers = False
+        self.message_since: float | None = None
+        self.drained = False
+        self.unsent = 0  # bytes of answers, when we last looked
+        self._unsent_then, self._unsent_since = 0, now  # as it was when the caller last took a piece
+
+    def overdue(self, now: float) -> str | None:
+        """Why it must be closed now, if it must."""
+        waited = now - self.began
+        if self.lingers:
+            return "answered_early" if waited > LINGER_SECONDS else None
+        match self.kind:
+            case "idle":
+                return "idle" if waited > (IDLE_SECONDS if self.finished else HEAD_SECONDS) else None
+            case "head":
+                return "slow_head" if waited > HEAD_SECONDS else None
+            case "body":
+                slow = waited > BODY_SECONDS + self.body / BODY_RATE or waited > BODY_TOTAL_SECONDS
+                return "slow_body" if slow else None
+            case "socket":
+                begun = self.message_since
+                return "slow_message" if begun is not None and now - begun > MESSAGE_SECONDS else None
+        return None
+
+    def stalled(self, now: float) -> bool:
+        """Its caller takes nothing of what is sent."""
+        before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
+        if not before or self.drained or self.unsent <= self._unsent_then - READER_BYTES:
+            self._unsent_then, self._unsent_since, self.drained = self.unsent, now, False
+        return self.unsent > 0 and now - self._unsent_since > READER_SECONDS
+
+
+class Connections:
+    def __init__(self, *, most: int, share: int | None) -> None:
+        """`share`: the most of one address; None where all callers come through our proxies."""
+        self._most, self._share = most, share
+        self._all: dict[Any, Connection] = {}
+        self._strangers: dict[Connection, None] = {}  # the oldest first
+        self._visitors: dict[Connection, None] = {}  # who asked longest ago first
+        self._by_address: dict[str, dict[Connection, None]] = {}  # of both, the same order
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def open(self, transport: Any, client: tuple[str, int] | None, loop: asyncio.AbstractEventLoop) -> Connection:
+        """Admits a connection, at the cost of another one where there is no room."""
+        connection = Connection(transport, network_of(client[0] if client else ""), loop.time())
+        self._all[transport] = connection
+        self._strangers[connection] = None
+        mates = self._by_address.setdefault(connection.address, {})
+        mates[connection] = None
+        CONNECTIONS_OPEN.inc()
+        if self._share is not None and len(mates) > self._share:
+            self._drop(_quiet_one(mates) or connection, "share")
+        elif len(self._all) > self._most:
+            self._drop(self._least(), "full")
+        if self._timer is None:
+            self._timer = loop.call_later(_TICK, self._sweep, loop)
+        return connection
+
+    def of(self, transport: Any) -> Connection:
+        return self._all[transport]
+
+    def finished(self, connection: Connection) -> None:
+        """A request of it was answered."""
+        connection.finished = True
+        if connection.proven or connection.transport not in self._all:
+            return
+        self._strangers.pop(connection, None)
+        _to_the_end(self._visitors, connection)
+        _to_the_end(self._by_address[connection.address], connection)
+
+    def prove(self, connection: Connection) -> None:
+        """A request of it carried a valid API key."""
+        if not connection.proven and connection.transport in self._all:
+            connection.proven = True
+            self._forget(connection)
+
+    def closed(self, transport: Any) -> None:
+        connection = self._all.pop(transport, None)
+        if connection is not None:
+            CONNECTIONS_OPEN.dec()
+            self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        self._strangers.pop(connection, None)
+        self._visitors.pop(connection, None)
+        mates = self._by_address.get(connection.address, {})
+        mates.pop(connection, None)
+        if not mates:
+            self._by_address.pop(connection.address, None)
+
+    def _least(self) -> Connection:
+        """The one that is missed least. There is one: who comes is a stranger."""
+        quiet = None
+        if len(self._strangers) == 1:  # nobody but who has just come
+            quiet = _quiet_one(self._visitors) or next(iter(self._visitors), None)
+        return quiet or next(iter(self._strangers))
+
+    def _drop(self, connection: Connection, why: str) -> None:
+        CONNECTIONS_CLOSED.labels(why).inc()
+        self._forget(connection)
+        self._all.pop(connection.transport, None)
+        CONNECTIONS_OPEN.dec()
+        connection.transport.abort()
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            self.look(loop.time())
+        finally:
+            self._timer = loop.call_later(_TICK, self._sweep, loop)
+
+    def look(self, now: float) -> None:
+        """Closes whoever took too long, and while too much waits to be read, those for whom the most waits."""
+        for connection in list(self._all.values()):
+            if connection.kind == "body" and connection.flow is not None and connection.flow.read_paused:
+                connection.began += _TICK  # the time that we take is not the caller's
+            why = connection.overdue(now) or ("slow_reader" if connection.stalled(now) else None)
+            if why is not None:
+                self._drop(connection, why)
+        waiting = [connection for connection in self._all.values() if connection.unsent]
+        unsent = sum(connection.unsent for connection in waiting)
+        for connection in sorted(waiting, key=lambda one: (one.proven, -one.unsent)):
+            if unsent <= MOST_UNSENT:
+                break
+            unsent -= connection.unsent
+            self._drop(connection, "unread")
+
+
+def _to_the_end(order: dict[Connection, None], connection: Connection) -> None:
+    order.pop(connection, None)
+    order[connection] = None
+
+
+def _quiet_one(order: dict[Connection, None]) -> Connection | None:
+    """The oldest that asks nothing."""
+    for _, connection in zip(range(_LOOKED_AT), order, strict=False):
+        if not connection.asks:
+            return connection
+    return None

@@ -1,0 +1,133 @@
+"""HTTP/1 on one connection: uvicorn's protocol, with a clock for each part of a request and a bound for each size."""
+
+import asyncio
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from config import problem
+from config.errors import DomainError, InvalidRequest
+from config.request_context import new_request_id
+from config.serving import register
+from config.serving.connections import Connection
+
+MOST_HEAD = 64 * 1024  # bytes of a request line and its headers
+MOST_HEADERS = 100
+MOST_WAITING = 16  # requests that a caller may send before the first is answered
+_FRAMING = 1024 * 1024  # bytes around the pieces of a body; small pieces have up to seven times their size
+_TOO_LARGE = f"The headers of a request may have {MOST_HEAD:,} bytes and be {MOST_HEADERS} at most."
+
+
+class Http(HttpToolsProtocol):
+    watched: Connection
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.access_log = False
+        self._answered: RequestResponseCycle | None = None  # the request that is being answered
+        self._unread = 0  # bytes since the last whole request
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.watched = register.connections.open(transport, self.client, self.loop)
+        self.watched.flow = self.flow
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        register.connections.closed(self.transport)
+        if self._answered is not None and not self._answered.response_complete:  # uvicorn tells the last one only
+            self._answered.disconnected = True
+            self._answered.message_event.set()
+        self.pipeline.clear()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.watched.lingers or self.transport.is_closing():
+            return
+        self._unread += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+        except httptools.HttpParserError:
+            self._refuse(InvalidRequest("This is not HTTP/1.1."))
+        else:
+            body = self.watched.body
+            if self._unread > MOST_HEAD + body + min(7 * body, _FRAMING):
+                self._refuse(InvalidRequest(_TOO_LARGE))
+
+    def handle_websocket_upgrade(self) -> None:
+        self.watched.kind, self.watched.asks = "socket", True
+        register.connections.finished(self.watched)
+        super().handle_websocket_upgrade()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.watched.body = 0
+        self._waits_for("head")
+        self.scope["state"]["connection"] = self.watched
+
+    def on_headers_complete(self) -> None:
+        if len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_WAITING:
+            raise ValueError(_TOO_LARGE)  # the parser stops, and the request is refused
+        super().on_headers_complete()
+        raw_path = self.scope.get("raw_path", b"")
+        if b"%" in raw_path:  # uvicorn makes one character of all that is no UTF-8: two names would be one
+            self.scope["path"] = unquote_to_bytes(raw_path).decode("utf-8", "surrogateescape")
+        self._waits_for("body")
+
+    def on_body(self, body: bytes) -> None:
+        self.watched.body += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._unread = 0
+        self._waits_for("answer")
+
+    def on_response_complete(self) -> None:
+        """Uvicorn's own would set a timer for each answer; here one clock looks at all connections."""
+        self.server_state.total_requests += 1
+        register.connections.finished(self.watched)
+        self.watched.asks = False
+        if self.transport.is_closing():
+            return
+        if self._answered is not None and self._answered.more_body:
+            self._linger()
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self.watched.kind == "answer":
+            self._waits_for("idle")
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        self.watched.asks = True
+        super()._start_asgi_task(cycle, app)
+
+    def _waits_for(self, what: str) -> None:
+        self.watched.kind, self.watched.began = what, self.loop.time()
+
+    def _linger(self) -> None:
+        """The answer came before the body was whole: a close at once would take the answer from the caller, too."""
+        self.watched.lingers, self.watched.began = True, self.loop.time()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+
+    def _refuse(self, error: DomainError) -> None:
+        body = problem.body_of(error, request_id=new_request_id())
+        head = (
+            f"HTTP/1.1 {error.status} {error.title}\r\ncontent-type: {problem.CONTENT_TYPE}\r\n"
+            f"content-length: {len(body)}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n"
+        )
+        if self._answered is None or self._answered.response_complete:
+            self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def resume_writing(self) -> None:
+        self.watched.drained = True
+        super().resume_writing()

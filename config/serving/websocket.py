@@ -1,0 +1,100 @@
+"""A WebSocket on one connection: uvicorn's protocol over `websockets`, which bounds a message while it arrives."""
+
+import asyncio
+import logging
+from time import monotonic
+from typing import Any
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
+
+from config.metrics import SOCKETS_CLOSED
+from config.serving import register
+from config.serving.connections import Connection
+
+MOST_PIECES = 64  # of one message
+FRAMES_A_SECOND = 40
+FRAMES_AT_ONCE = 200
+_SLICE = 1024  # bytes read at a time: the frames in them are looked at before more are
+_FLOOD = 1008  # the close code "policy violation"
+
+_silent = logging.getLogger("rung.websocket")  # what a stranger sends is no reason for a line
+_silent.setLevel(logging.CRITICAL)
+
+
+class WebSocket(WebSocketsSansIOProtocol):
+    watched: Connection
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.logger = _silent
+        self._frames_left, self._filled_at = float(FRAMES_AT_ONCE), monotonic()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.watched = register.connections.of(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        register.connections.closed(self.transport)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        for at in range(0, len(data), _SLICE):
+            if self.transport.is_closing():
+                return
+            super().data_received(data[at : at + _SLICE])
+        unfinished = bool(self.frames) or bool(self.conn.reader.buffer)
+        if not unfinished:
+            self.watched.message_since = None
+        elif self.watched.message_since is None:
+            self.watched.message_since = self.loop.time()
+
+    def handle_cont(self, event: Frame) -> None:
+        if self._may_send_another() and len(self.frames) < MOST_PIECES:
+            super().handle_cont(event)
+        else:
+            self._end_flood()
+
+    def handle_text(self, event: Frame) -> None:
+        if self._may_send_another():
+            super().handle_text(event)
+
+    def handle_bytes(self, event: Frame) -> None:
+        if self._may_send_another():
+            super().handle_bytes(event)
+
+    def handle_ping(self) -> None:
+        if self._may_send_another():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        if self._may_send_another():
+            super().handle_pong(event)
+
+    def handle_parser_exception(self) -> None:
+        too_big = self.conn.close_sent is not None and self.conn.close_sent.code == CloseCode.MESSAGE_TOO_BIG
+        SOCKETS_CLOSED.labels("too_big" if too_big else "malformed").inc()
+        super().handle_parser_exception()
+
+    def resume_writing(self) -> None:
+        self.watched.drained = True
+        super().resume_writing()
+
+    def _may_send_another(self) -> bool:
+        """A bucket of frames that fills by itself; messages have a narrower one of their own."""
+        now = monotonic()
+        self._frames_left = min(FRAMES_AT_ONCE, self._frames_left + (now - self._filled_at) * FRAMES_A_SECOND) - 1
+        self._filled_at = now
+        if self._frames_left < 0:
+            self._end_flood()
+            return False
+        return True
+
+    def _end_flood(self) -> None:
+        if not self.transport.is_closing():
+            SOCKETS_CLOSED.labels("flood").inc()
+            self.conn.send_close(_FLOOD)
+            self.queue.put_nowait({"type": "websocket.disconnect", "code": _FLOOD})
+            self.transport.write(b"".join(self.conn.data_to_send()))
+            self.close_sent = True
+            self.transport.close()
