@@ -46,7 +46,7 @@ class Coalescer(Generic[A, R]):
         self._gather, self._patience = gather, patience
         self._began = self._ended = float("-inf")  # the last that began, and the last of several that ended
         self._expected = 0  # those who waited when it ended, and those it answered
-        self._timer: tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None = None
+        self._timer: tuple[asyncio.AbstractEventLoop, asyncio.Handle, float] | None = None
         self._act, self._failed = act, failed
         self._at_once, self._most, self._free = at_once, waiting, threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
@@ -87,12 +87,12 @@ class Coalescer(Generic[A, R]):
         return 0 if self._waiting >= self._expected else self._ended + self._gather - time.monotonic()
 
     def _begin_in(self, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
+        loop, due = asyncio.get_running_loop(), time.monotonic() + seconds
         if self._timer is not None and self._timer[0] is loop:
-            if self._timer[1].when() <= loop.time() + seconds:
+            if self._timer[2] <= due:
                 return  # it comes soon enough
             self._timer[1].cancel()
-        self._timer = loop, loop.call_later(seconds, self._timed)
+        self._timer = loop, loop.call_later(seconds, self._timed), due
 
     def _timed(self) -> None:
         self._timer = None
