@@ -115,7 +115,8 @@ class House:
 
 
 @contextmanager
-def house(players: int) -> Iterator[House]:
+def house(players: int, **environment: str) -> Iterator[House]:
+    """`environment`: what its programs find there in place of what measures best; empty: nothing."""
     with ExitStack() as running:
         folder = Path(
             running.enter_context(tempfile.TemporaryDirectory(prefix="rung-bench-", ignore_cleanup_errors=True))
@@ -131,6 +132,7 @@ def house(players: int) -> Iterator[House]:
             "RUNG_SOCKETS_PER_ADDRESS": str(MOST_SOCKETS),
             "RUNG_CONNECTIONS_PER_ADDRESS": str(MOST_SOCKETS),
         }
+        os.environ |= environment
         _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # of what is started from here on, too
         elsewhere = running.enter_context(apart())
