@@ -16,7 +16,9 @@ from django.utils import timezone
 from config import metrics
 from config.bodies import Bodies, Prove
 from config.bridge import Bridge
+from config.direct import Direct
 from config.door import Door
+from config.serving import register
 from config.serving.parent import end_with_parent
 
 django_application = get_wsgi_application()
@@ -64,3 +66,5 @@ gc.collect()
 gc.freeze()  # what is there now stays: it need not be looked at again and again
 gc.set_threshold(50_000, 20, 50)  # a batch makes tens of thousands of small things, and lets go of them by itself
 application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))
+if isinstance(application.inner, FastLane):
+    register.direct = Direct(application.inner)

@@ -19,9 +19,9 @@ _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _INTERNAL_ERROR = 1011  # the WebSocket close code
 _ALIVE = b'{"status":"ok"}'
 _QUIET = ("/livez", "/readyz", "/metrics")
-_ERROR = 400  # the first status that is one
+ERROR = 400  # the first status that is one
 _LEFT = 499  # the status, for our own records, of a request whose caller did not wait
-_SLOW = 1.0  # seconds
+SLOW = 1.0  # seconds
 
 
 class Door:
@@ -81,7 +81,7 @@ class Door:
             body.end()
             if context.proven and (connection := scope.get("state", {}).get("connection")) is not None:
                 register.connections.prove(connection)
-            _record(scope, context, answer.status, time.perf_counter() - begun)
+            record(scope, context, answer.status, time.perf_counter() - begun)
 
 
 class _Answer:
@@ -121,10 +121,10 @@ async def _live(receive: ASGIReceiveCallable, send: ASGISendCallable, on_start: 
             return
 
 
-def _record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:
+def record(scope: Any, context: RequestContext, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "other"
     metrics.answered(method, context.route, status, seconds)
-    if context.hot and status < _ERROR and seconds < _SLOW:
+    if context.hot and status < ERROR and seconds < SLOW:
         return  # thousands a second: a line for each would cost more than the answer
     say = log.debug if context.route in _QUIET else log.info
     # the query may hold secrets, and raw line breaks would forge lines

@@ -1,11 +1,17 @@
-"""HTTP/1 on one connection: uvicorn's protocol, with a clock for each part of a request and a bound for each size."""
+"""HTTP/1 on one connection: uvicorn's protocol, with a clock for each part of a request and a bound for each size.
+
+A hot request is answered here, without ASGI (`config/direct.py`): it is a `_HotCycle` in the place of uvicorn's cycle.
+"""
 
 import asyncio
+import time
+from functools import partial
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from config import problem
 from config.errors import DomainError, InvalidRequest
@@ -16,8 +22,35 @@ from config.serving.connections import Connection
 MOST_HEAD = 64 * 1024  # bytes of a request line and its headers
 MOST_HEADERS = 100
 MOST_WAITING = 16  # requests that a caller may send before the first is answered
+_REFUSED = 400  # the first status of a request that was
 _FRAMING = 1024 * 1024  # bytes around the pieces of a body; small pieces have up to seven times their size
 _TOO_LARGE = f"The headers of a request may have {MOST_HEAD:,} bytes and be {MOST_HEADERS} at most."
+
+
+_HOT_PATH = b"/v1/games/"
+_HOT_BODY = 16 * 1024  # bytes; a longer one is for the door to bound
+
+
+class _HotCycle:
+    """A request that is answered without ASGI, with as much of uvicorn's cycle as its protocol looks at."""
+
+    __slots__ = (
+        "answer", "began", "body", "call", "disconnected", "keep_alive", "message_event", "more_body",
+        "response_complete", "scope",
+    )  # fmt: skip
+
+    def __init__(self, scope: Any, call: Any) -> None:
+        self.scope, self.call, self.began = scope, call, time.perf_counter()
+        self.body = bytearray()
+        self.more_body = self.keep_alive = True
+        self.response_complete = self.disconnected = False
+        self.message_event = self  # nobody waits for it
+        self.answer: asyncio.Future[Any] | None = None
+
+    def set(self) -> None:
+        """The connection is lost, or a piece of the body has come."""
+        if self.disconnected and self.answer is not None:
+            self.answer.cancel()
 
 
 class Http(HttpToolsProtocol):
@@ -26,7 +59,7 @@ class Http(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.access_log = False
-        self._answered: RequestResponseCycle | None = None  # the request that is being answered
+        self._answered: RequestResponseCycle | _HotCycle | None = None  # the request that is being answered
         self._unread = 0  # bytes since the last whole request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -72,11 +105,31 @@ class Http(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_WAITING:
             raise ValueError(_TOO_LARGE)  # the parser stops, and the request is refused
-        super().on_headers_complete()
-        raw_path = self.scope.get("raw_path", b"")
-        if b"%" in raw_path:  # uvicorn makes one character of all that is no UTF-8: two names would be one
-            self.scope["path"] = unquote_to_bytes(raw_path).decode("utf-8", "surrogateescape")
+        call = self._hot_call()
+        if call is not None:
+            self.cycle = self._answered = _HotCycle(self.scope, call)  # type: ignore[assignment]
+        else:
+            super().on_headers_complete()
+            raw_path = self.scope.get("raw_path", b"")
+            if b"%" in raw_path:  # uvicorn makes one character of all that is no UTF-8: two names would be one
+                self.scope["path"] = unquote_to_bytes(raw_path).decode("utf-8", "surrogateescape")
         self._waits_for("body")
+
+    def _hot_call(self) -> Any:
+        """What the fast lane may answer: an ordinary, small request on a connection where nothing else waits."""
+        busy = self.cycle is not None and not self.cycle.response_complete
+        parser = self.parser
+        if busy or register.direct is None or not self.url.startswith(_HOT_PATH) or b"%" in self.url:
+            return None
+        if self.flow.write_paused or not parser.should_keep_alive() or parser.should_upgrade():
+            return None
+        if not all(map(_is_small, self.headers)):
+            return None
+        url = httptools.parse_url(self.url)
+        self.scope["method"] = parser.get_method().decode("ascii")
+        self.scope["path"] = url.path.decode("ascii")
+        self.scope["query_string"] = url.query or b""
+        return register.direct.call_of(self.scope)
 
     def on_body(self, body: bytes) -> None:
         self.watched.body += len(body)
@@ -86,6 +139,40 @@ class Http(HttpToolsProtocol):
         super().on_message_complete()
         self._unread = 0
         self._waits_for("answer")
+        if isinstance(self.cycle, _HotCycle) and not self.cycle.response_complete:
+            self._answer(self.cycle)
+
+    def _answer(self, cycle: _HotCycle) -> None:
+        self.watched.asks = True
+        cycle.call.content = bytes(cycle.body)
+        answer = register.direct.answer(cycle.call)
+        if isinstance(answer, asyncio.Future):
+            cycle.answer = answer
+            answer.add_done_callback(partial(self._answer_is_there, cycle))
+        else:
+            self._write(cycle, answer)
+
+    def _answer_is_there(self, cycle: _HotCycle, done: "asyncio.Future[Any]") -> None:
+        if not done.cancelled():
+            self._write(cycle, register.direct.result(cycle.call, done))
+
+    def _write(self, cycle: _HotCycle, answer: Any) -> None:
+        register.direct.record(cycle.scope, cycle.call, answer.status, time.perf_counter() - cycle.began)
+        if cycle.disconnected or self.transport.is_closing():
+            return
+        pieces = [STATUS_LINE[answer.status]]
+        for name, value in chain(self.server_state.default_headers, answer.headers):
+            pieces += (name, b": ", value, b"\r\n")
+        pieces += (b"x-request-id: ", cycle.call.request_id.encode(), b"\r\n")
+        pieces.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+        pieces.append(answer.body)
+        self.transport.write(b"".join(pieces))
+        cycle.response_complete = True
+        if cycle.call.has_key and answer.status < _REFUSED:
+            register.connections.prove(self.watched)
+        if not cycle.keep_alive:
+            self.transport.close()
+        self.on_response_complete()
 
     def on_response_complete(self) -> None:
         """Uvicorn's own would set a timer for each answer; here one clock looks at all connections."""
@@ -131,3 +218,11 @@ class Http(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self.watched.drained = True
         super().resume_writing()
+
+
+def _is_small(header: tuple[bytes, bytes]) -> bool:
+    """It does not announce a body that is for the door to bound."""
+    name, value = header
+    if name == b"content-length":
+        return len(value) <= len(str(_HOT_BODY)) and int(value) <= _HOT_BODY
+    return name != b"transfer-encoding"

@@ -1,6 +1,7 @@
 """The connections of this process, for its protocols and for the door."""
 
 import resource
+from typing import Any
 
 from django.conf import settings
 
@@ -15,3 +16,4 @@ def _most() -> int:
 
 
 connections = Connections(most=_most(), share=None if settings.PROXIES else settings.CONNECTIONS_AN_ADDRESS)
+direct: Any = None  # config.direct.Direct, once the application is there: it answers hot requests

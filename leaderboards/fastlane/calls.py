@@ -12,7 +12,7 @@ from django.utils import timezone
 from config import wire
 from config.address import client_address
 from config.errors import UnsupportedMediaType
-from config.request_context import current
+from config.request_context import new_request_id
 from players.access import Caller
 from players.authentication import caller_from_header
 
@@ -98,6 +98,10 @@ class Call(msgspec.Struct):
         return self.known
 
     @property
+    def route_name(self) -> str:
+        return self.route.name
+
+    @property
     def has_key(self) -> bool:
         """It names an API key; whether that is good is known once the call is answered."""
         return self.headers.get(b"authorization", b"")[7:].lstrip().startswith(b"rung_")
@@ -132,8 +136,8 @@ def _query(text: bytes, to: type[Any]) -> Any:
     return wire.convert({name: value for name, value in given.items() if name in known}, to, strict=False)
 
 
-def call_of(scope: Any) -> Call | None:
-    """None: not a hot route, or not asked for in an ordinary way."""
+def call_of(scope: Any, request_id: str | None = None) -> Call | None:
+    """None: not a hot route, or not asked for in an ordinary way. Without `request_id` the caller chooses the id."""
     if len(scope["path"]) > _LONGEST or len(scope["query_string"]) > _LONGEST:
         return None
     parts = scope["path"].split("/")
@@ -147,7 +151,8 @@ def call_of(scope: Any) -> Call | None:
         return None
     game, mode, window, player_id = names
     peer = (scope.get("client") or ("",))[0]
-    return Call(route, game, mode, window, player_id, scope["query_string"], headers, current().request_id, peer)
+    request_id = request_id or new_request_id(headers.get(b"x-request-id", b"").decode("latin-1"))
+    return Call(route, game, mode, window, player_id, scope["query_string"], headers, request_id, peer)
 
 
 def _route(parts: list[str]) -> tuple[Route | None, tuple[str, str, str, str]]:

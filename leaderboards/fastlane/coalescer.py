@@ -55,14 +55,15 @@ class Coalescer(Generic[A, R]):
         self._waiting = 0
         self._running: set[asyncio.Future[Sequence[R]]] = set()
 
-    async def ask(self, tenant: str, call: A) -> R:
+    def ask(self, tenant: str, call: A) -> "asyncio.Future[R]":
+        """Cancelled before its turn, the call is not made at all."""
         if self._waiting >= self._most or 2 * len(self._queues.get(tenant, ())) >= self._most:
             raise Full
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(tenant, deque()).append((call, answer))
         self._waiting += 1
         self._begin()
-        return await answer
+        return answer
 
     def _begin(self) -> None:
         while self._free and self._waiting:

@@ -1,5 +1,6 @@
 """The hot routes, answered in front of Django: calls that wait are collected, and asked together."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -40,8 +41,8 @@ class FastLane:
         self.lanes = {name: _coalescer(name, lane, run) for name, lane in _LANES.items()}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        call = call_of(scope) if scope["type"] == "http" else None
-        if call is None or call.route.lane not in self.lanes:
+        call = call_of(scope, current().request_id) if scope["type"] == "http" else None
+        if call is None:
             await self.inner(scope, receive, send)
             return
         if call.route.method == "POST":
@@ -51,20 +52,29 @@ class FastLane:
             call.content = body
         context = current()
         context.route, context.hot = call.route.name, True
-        answer = await self._answer(call)
+        answer = self.answer(call)
+        if isinstance(answer, asyncio.Future):
+            answer = await answer
         context.proven = answer.status < _REFUSED and call.has_key
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         await send({"type": "http.response.body", "body": answer.body})
 
-    async def _answer(self, call: Call) -> Answer:
+    def answer(self, call: Call) -> "Answer | asyncio.Future[Answer]":
+        """At once where it is known, else when its turn has come."""
         if call.route.lane == "board":
             shown = pages.public_page(call)
             if shown is not None:
                 return answers.page(call, shown, public=True)
         try:
-            return await self.lanes[call.route.lane].ask(call.game, call)
+            return self.lanes[call.route.lane].ask(call.game, call)
         except Full:
             return answers.refused(call, _BUSY)
+
+    def call_of(self, scope: Any) -> Call | None:
+        return call_of(scope)
+
+    def failed(self, call: Call, error: Exception) -> Answer:
+        return _failed(call, error)
 
 
 class _Lane(NamedTuple):

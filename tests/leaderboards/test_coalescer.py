@@ -32,7 +32,10 @@ class House:
         return [("told", call) for call in calls]
 
     def ask(self, call: Any, tenant: str = "arena") -> "asyncio.Task[Any]":
-        return asyncio.create_task(self.coalescer.ask(tenant, call))
+        async def answer() -> Any:
+            return await self.coalescer.ask(tenant, call)
+
+        return asyncio.create_task(answer())
 
     async def busy(self) -> "asyncio.Task[Any]":
         """One call is being run, so that what comes next has to wait."""
