@@ -144,7 +144,7 @@ def test_a_batch_that_forgets_one_is_run_one_by_one() -> None:
         forgetful: Coalescer[int, int] = Coalescer(
             "test", lambda calls: list(calls)[:2], failed=lambda call, _: call, threads=1
         )
-        tasks = [asyncio.create_task(forgetful.ask("arena", n)) for n in range(5)]
+        tasks = [forgetful.ask("arena", n) for n in range(5)]
         assert await asyncio.wait_for(asyncio.gather(*tasks), 10) == list(range(5))
 
     run(act)
