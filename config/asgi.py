@@ -40,14 +40,14 @@ def application_with(bridge: Bridge, *, run: Run | None = None) -> Door:
 
 
 def _proof(bridge: Bridge) -> Prove:
-    """Whose API key it is, asked where the API is answered."""
+    """The game whose API key it is."""
 
     def game_of(authorization: str) -> str | None:
         caller = caller_from_header(authorization, now=timezone.now())
         return caller.game if caller.kind is Kind.KEY else None
 
-    async def prove(authorization: str) -> str | None:
-        game: str | None = await bridge.run("/v1", partial(game_of, authorization))
+    async def prove(authorization: str, address: str) -> str | None:
+        game: str | None = await bridge.check_credential(address, partial(game_of, authorization))
         return game
 
     return prove

@@ -17,7 +17,7 @@ MEBIBYTE: Final = 1024 * 1024
 SMALL: Final = 16 * 1024  # bytes that anybody may send
 _OTHERS_MOST: Final = 2 * MEBIBYTE  # of a request that sends neither scores nor a replay
 _LARGE: Final = ("/scores", "/replay")
-Prove = Callable[[str], Awaitable[str | None]]
+Prove = Callable[[str, str], Awaitable[str | None]]
 
 
 class Room:
@@ -43,8 +43,10 @@ class Room:
 
 
 class Bodies:
-    """Of one web process. `prove`: the game whose API key an Authorization header is; None for anybody else; it raises
-    for a credential that is wrong.
+    """Of one web process.
+
+    `prove` takes an Authorization header and the caller's address. It answers the game whose API key that is, or None
+    for any other caller, and raises for a wrong credential.
     """
 
     def __init__(self, *, most: int, prove: Prove) -> None:
@@ -94,9 +96,12 @@ class Body:
             self._room.give_back(self._who, self.came)
 
     def _take(self, size: int) -> None:
-        self._who = self._who or network_of(address_of(self._scope)) or "nowhere"
+        self._who = self._who or self._address()
         self.came += size
         self._room.take(self._who, size)
+
+    def _address(self) -> str:
+        return network_of(address_of(self._scope)) or "nowhere"
 
     def _check_length(self, size: int) -> None:
         if size > self._longest:
@@ -107,7 +112,7 @@ class Body:
         if not self._asked_for_credential:
             self._asked_for_credential = True
             authorization = header(self._scope, b"authorization")
-            game = await self._bodies.prove(authorization) if authorization else None
+            game = await self._bodies.prove(authorization, self._address()) if authorization else None
             if game is not None:
                 self.end()
                 self._room, self._who = self._bodies.games, game

@@ -13,6 +13,7 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 import structlog
+from django.conf import settings
 from django.db import close_old_connections
 
 from config.address import address_of, network_of
@@ -39,7 +40,7 @@ class Bridge:
         body = await whole_body(receive)
         if body is None:
             return  # the caller hung up before the request was whole
-        queue = self.queues.of(scope["path"])
+        queue = self.queues.of(scope["path"], proven=_is_proven(scope))
         run = self._elsewhere or queue.run
         with queue.place(network_of(address_of(scope))):
             caller = _Caller(receive)
@@ -51,11 +52,12 @@ class Bridge:
             finally:
                 caller.forget()
 
-    async def run(self, path: str, call: Callable[[], Any]) -> Any:
-        """Something else that is asked for at that address, in its turn."""
+    async def check_credential(self, address: str, call: Callable[[], Any]) -> Any:
+        """Whose credential it is, in its turn: other requests of strangers must not keep a key waiting."""
         if self._elsewhere is not None:
             return await self._elsewhere(call)
-        return await self.queues.of(path).run(partial(_with_good_connections, call))
+        with self.queues.credentials.place(address):
+            return await self.queues.credentials.run(partial(_with_good_connections, call))
 
     async def _answer(self, environ: dict[str, Any], caller: "_Caller", run: Run, send: Any) -> None:
         answer = _Answer()
@@ -68,6 +70,12 @@ class Bridge:
         if stream is not None:
             await _send_stream(stream, caller, run, send)
         await send({"type": "http.response.body", "body": body})
+
+
+def _is_proven(scope: Any) -> bool:
+    """Not behind our own proxies: there, one connection carries the requests of many callers."""
+    connection = scope.get("state", {}).get("connection")
+    return connection is not None and connection.proven and not settings.PROXIES
 
 
 async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""Who waits for Django, and for whose threads: four queues, so that no kind of request keeps another from its answer.
+"""Who waits for Django, and for whose threads: six queues, so that no kind of request keeps another from its answer.
 
 Each queue is bounded; who comes when it is full is refused at once, and so is who has waited too long. A request whose
 caller has left is forgotten before its turn comes.
@@ -6,6 +6,7 @@ caller has left is forgotten before its turn comes.
 
 import asyncio
 import contextvars
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -48,31 +49,35 @@ class Queue:
     async def run(self, call: Callable[[], T]) -> T:
         """In one of its threads. Cancelled before its turn, it is not run at all."""
         context = contextvars.copy_context()  # the request id goes along
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+        begun = time.monotonic()
 
         def act() -> T:
-            if loop.time() - begun > _PATIENCE:
+            if time.monotonic() - begun > _PATIENCE:
                 SHED.labels(self.name).inc()
                 raise Unavailable("This request waited too long for its turn.", retry_after=2)
             return context.run(call)
 
-        return await loop.run_in_executor(self._pool, act)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
 
 
 class Queues:
-    """`threads`: of all four together, four at least."""
+    """`threads`: of all six together, six at least."""
 
     def __init__(self, threads: int) -> None:
-        few = max(1, threads // 4)
+        few = max(1, threads // 5)
         self._probes = Queue("probes", threads=1, room=32, share=16)
+        self.credentials = Queue("credentials", threads=1, room=256, share=32)
         self._operators = Queue("admin", threads=few, room=64, share=32)
         self._pages = Queue("pages", threads=few, room=64, share=16)
-        self._api = Queue("api", threads=max(1, threads - 1 - 2 * few), room=512, share=512)
+        self._servers = Queue("keys", threads=few, room=512, share=512)
+        self._api = Queue("api", threads=max(1, threads - 2 - 3 * few), room=256, share=64)
 
-    def of(self, path: str) -> Queue:
+    def of(self, path: str, *, proven: bool = False) -> Queue:
+        """`proven`: an earlier request on the same connection showed a valid API key."""
         if path in _PROBES:
             return self._probes
         if path.startswith("/admin/"):
             return self._operators
-        return self._api if path.startswith("/v1") else self._pages
+        if path.startswith("/v1"):
+            return self._servers if proven else self._api
+        return self._pages

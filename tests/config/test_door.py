@@ -17,7 +17,7 @@ MOST = 10
 Inner = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-async def _prove(authorization: str) -> str | None:
+async def _prove(authorization: str, address: str) -> str | None:
     if authorization == "Bearer wrong":
         raise Unauthenticated
     return {"Bearer key": "arena", "Bearer other key": "quiet"}.get(authorization)
