@@ -153,4 +153,20 @@ def test_answers_that_nobody_reads_take_so_much_and_no_more(
     for one, unsent in ((server, 80), (large, 60), (small, 20)):
         one.kind, one.transport.unsent = "answer", unsent
     house.look(loop.time())
+    house.look(loop.time())  # a round ends when the next one begins
     assert _is_open(server, large, small) == [True, False, True]
+
+
+def test_a_round_over_all_connections_takes_several_looks_and_forgets_nobody(loop: asyncio.AbstractEventLoop) -> None:
+    house = Connections(most=1000, share=None)
+    enter = _opening(house, loop)
+    everybody = [enter(f"203.0.113.{number}") for number in range(95)]
+    late = everybody[0].began + 11
+    house.look(late, parts=20)
+    assert sum(_is_open(*everybody)) == 90
+    for _ in range(19):
+        house.look(late, parts=20)
+    newcomer = enter("203.0.113.200")
+    for _ in range(40):
+        house.look(late, parts=20)
+    assert not any(_is_open(*everybody, newcomer))
