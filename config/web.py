@@ -38,7 +38,7 @@ def _serve() -> None:
         host=settings.BIND,
         port=settings.PORT,
         workers=settings.WEB_PROCESSES,
-        loop="uvloop",
+        loop="config.serving.loop:Loop",
         http="config.serving.http:Http",
         ws="config.serving.websocket:WebSocket",
         ws_max_size=settings.LARGEST_MESSAGE,
