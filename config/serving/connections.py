@@ -18,7 +18,8 @@ from typing import Any
 from config.address import network_of
 from config.metrics import CONNECTIONS_CLOSED, CONNECTIONS_OPEN
 
-HEAD_SECONDS = 10.0  # for the headers of a request, from its first byte; and for a new connection to begin one
+FIRST_SECONDS = 30.0  # for a new connection to begin a request: closing sooner only makes strangers come back sooner
+HEAD_SECONDS = 10.0  # for the headers of a request, from its first byte
 IDLE_SECONDS = 75.0  # between two requests
 BODY_SECONDS = 10.0  # for a body to begin; later, what a body may lag behind its least rate
 BODY_RATE = 16 * 1024  # bytes a second, at least
@@ -77,7 +78,7 @@ class Connection:
             return "answered_early" if waited > LINGER_SECONDS else None
         match self.kind:
             case "idle":
-                return "idle" if waited > (IDLE_SECONDS if self.finished else HEAD_SECONDS) else None
+                return "idle" if waited > (IDLE_SECONDS if self.finished else FIRST_SECONDS) else None
             case "head":
                 return "slow_head" if waited > HEAD_SECONDS else None
             case "body":
