@@ -14,7 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from config import problem
-from config.errors import DomainError, InvalidRequest
+from config.errors import DomainError, InvalidRequest, MethodNotAllowed
 from config.request_context import new_request_id
 from config.serving import register
 from config.serving.connections import Connection
@@ -84,6 +84,8 @@ class Http(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             if self._should_upgrade():
                 self.handle_websocket_upgrade()
+        except httptools.HttpParserInvalidMethodError:
+            self._refuse(MethodNotAllowed())
         except httptools.HttpParserError:
             self._refuse(InvalidRequest("This is not HTTP/1.1."))
         else:
@@ -206,14 +208,19 @@ class Http(HttpToolsProtocol):
         self.flow.resume_reading()
 
     def _refuse(self, error: DomainError) -> None:
-        body = problem.body_of(error, request_id=new_request_id())
+        """Answers what is no request that anybody could answer, and hears no more from this connection."""
+        if self._answered is not None and not self._answered.response_complete:
+            self.transport.close()
+            return
+        request_id = new_request_id()
+        body = problem.body_of(error, request_id=request_id)
         head = (
             f"HTTP/1.1 {error.status} {error.title}\r\ncontent-type: {problem.CONTENT_TYPE}\r\n"
-            f"content-length: {len(body)}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n"
+            f"content-length: {len(body)}\r\ncache-control: no-store\r\nx-request-id: {request_id}\r\n"
+            "connection: close\r\n\r\n"
         )
-        if self._answered is None or self._answered.response_complete:
-            self.transport.write(head.encode() + body)
-        self.transport.close()
+        self.transport.write(head.encode() + body)
+        self._linger()
 
     def resume_writing(self) -> None:
         self.watched.drained = True

@@ -74,6 +74,7 @@ class LiveConsumer:
                     return
                 begin(new_request_id())
                 await self._receive(event)
+                await asyncio.sleep(0)  # messages that came together are read without a pause: let the replies go
         except Exception:
             log.exception("socket_failed")
             self.socket.end(1011)
