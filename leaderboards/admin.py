@@ -23,6 +23,10 @@ class RulesField(forms.JSONField):
     halves of characters that no page can show.
     """
 
+    def prepare_value(self, value: Any) -> Any:
+        """Nothing is shown as nothing: the form of a new mode would begin with "null"."""
+        return "" if value is None or value == {} else super().prepare_value(value)
+
     def to_python(self, value: Any) -> Any:
         if not value:
             return {}

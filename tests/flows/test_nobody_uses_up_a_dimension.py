@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from anticheat.models import Case
+from anticheat.services.replays import attempt_find
 from config.wire import Exact
 from leaderboards import commit, dimension_values
 from leaderboards.models import Mode, Outbox
@@ -156,6 +157,21 @@ def test_what_is_refused_takes_no_room(api: ApiClient, solo: Mode, key: str) -> 
     assert _values() == ["1"]
 
 
+def test_of_the_same_attempt_sent_at_once_with_other_values_one_takes_room(solo: Mode) -> None:
+    Mode.objects.update(dimension_values=100)
+    solo.refresh_from_db()
+    make_player(solo.game, "p-1")
+    game, caller, attempt = record_of(solo.game), Caller(Kind.KEY, game="arena"), uuid4()
+
+    def submit(number: int) -> bool:
+        sent = Submission(player_id="p-1", attempt_id=attempt, score=Exact(1), dimensions={"level": str(number)})
+        (outcome,) = scores_submit(game=game, caller=caller, items=[Item(solo, sent)])
+        return isinstance(outcome, Outcome)
+
+    assert sum(at_once(submit)) == 1
+    assert DimensionValue.objects.count() == 1
+
+
 def test_a_conflict_keeps_no_place_from_another_of_its_batch(api: ApiClient, solo: Mode, key: str) -> None:
     Mode.objects.update(dimension_values=1)
     attempt = str(uuid4())
@@ -222,6 +238,15 @@ def test_boards_made_again_from_the_log_leave_out_the_same(api: ApiClient, solo:
     assert not reconcile_all(now=timezone.now()).differing
     assert not Outbox.objects.exists()
     assert not Case.objects.exists()
+
+
+def test_a_rollback_and_a_verifier_see_what_was_submitted(api: ApiClient, solo: Mode, key: str) -> None:
+    token, attempt = _token(solo, "p-1"), str(uuid4())
+    assert _left_out(_send(api, token, "z0", attempt_id=attempt)) == ["level:z0"]
+    assert attempt_find(player=Player.objects.get(player_id="p-1"), attempt_id=attempt).dimensions == {"level": "z0"}
+    since = (timezone.now() - timedelta(days=1)).isoformat()
+    body = {"mode": "solo", "rollback": {"since": since, "predicate": {"level": "z0"}}}
+    assert api("POST", "/v1/games/arena/rollbacks/preview", credential=key, json=body).json()["attempts"] == 1
 
 
 def test_a_batch_says_which_of_its_scores_leave_out_what(api: ApiClient, solo: Mode, key: str) -> None:
