@@ -1,4 +1,4 @@
-"""One commit: attempts into the log, new values of dimensions, and a row for each stream touched into the outbox."""
+"""One commit: attempts into the log with the values they bring, and outbox rows for their streams. All, or nothing."""
 
 import json
 from collections.abc import Mapping, Sequence
