@@ -119,6 +119,10 @@ def _where(one: Rollback) -> tuple[str, list[Any]]:
             parts.append(f"{column} = %s")
             values.append(wanted)
     for name, wanted in one.predicate.items():
-        parts.append(f"a.{'client' if name in CLIENT else 'dimensions'} ->> %s = %s")
-        values += [name, wanted]
+        if name in CLIENT:
+            parts.append("a.client ->> %s = %s")
+            values += [name, wanted]
+        else:  # as submitted: whether the score counts in that scope makes no difference
+            parts.append("coalesce(a.dimensions ->> %s, a.left_out ->> %s) = %s")
+            values += [name, name, wanted]
     return " AND ".join(parts), values

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from config import audit
 from config.errors import DomainError
 from leaderboards.models import RULES, Mode, Outbox, SetAside
-from leaderboards.rules.mode import LOCKED, examine
+from leaderboards.rules.mode import LOCKED, NEW_VALUES_A_DAY, examine
 from leaderboards.rules.windows import Kind
 from leaderboards.services.set_aside import batch_retry, retry_due_at
 
@@ -22,6 +22,10 @@ class RulesField(forms.JSONField):
     """JSON can be wrong in more ways than JSONField knows of: numbers of thousands of digits, brackets without end,
     halves of characters that no page can show.
     """
+
+    def prepare_value(self, value: Any) -> Any:
+        """Nothing is shown as nothing: the form of a new mode would begin with "null"."""
+        return "" if value is None or value == {} else super().prepare_value(value)
 
     def to_python(self, value: Any) -> Any:
         if not value:
@@ -77,6 +81,18 @@ class ModeForm(forms.ModelForm):
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
         help_text='Tighter, scaled bounds: {"level:7": {"low": null, "high": 5000}}. Empty: none.',
     )
+    values = RulesField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
+        help_text='Declared values: {"level": ["1", "2"]}. Scores with another value are refused. Empty: none.',
+    )
+    new_values = forms.ChoiceField(
+        choices=[
+            ("keys", "keys: only game servers, with an API key"),
+            ("anyone", f"anyone: players too, each up to {NEW_VALUES_A_DAY} a day"),
+        ],
+        help_text="Who may bring values that are not declared. Of others a score counts without that scope.",
+    )
     checks = RulesField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
@@ -104,7 +120,7 @@ class ModeAdmin(admin.ModelAdmin):
         (None, {"fields": ["game", "slug", "title", "description", "active", "submit"]}),
         ("Scores", {"fields": ["aggregation", "order", "decimals", "min_score", "max_score", "max_total", "bounds"]}),
         ("Windows", {"fields": ["windows", "timezone", "grace_seconds"]}),
-        ("Ranks", {"fields": ["ranking", "tie_break", "dimensions", "dimension_values"]}),
+        ("Ranks", {"fields": ["ranking", "tie_break", "dimensions", "dimension_values", "values", "new_values"]}),
         ("Checks", {"fields": ["checks"]}),
     ]
 

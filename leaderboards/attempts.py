@@ -23,7 +23,7 @@ from players.models import Player
 _REASONED = (State.QUARANTINED, State.REJECTED)  # of the others the log may have some that hold no more
 _COLUMNS = """
 SELECT a.attempt_id, m.slug, m.decimals, m.timezone, a.state, a.score, a.achieved_at, a.received_at, a.windows,
-    a.dimensions, a.metadata::text, a.reasons, a.id
+    a.dimensions, a.metadata::text, a.reasons, a.left_out, a.id
 FROM score_attempts a JOIN leaderboards_mode m ON m.id = a.mode_id
 WHERE a.player_id = %s
 """
@@ -105,7 +105,23 @@ def _cursor(player: Player, row: Any) -> str:
 
 
 def _state(row: Any) -> AttemptState:
-    attempt_id, mode, decimals, timezone, state, score, achieved, received, mask, dimensions, metadata, reasons, _ = row
+    (
+        attempt_id,
+        mode,
+        decimals,
+        timezone,
+        state,
+        score,
+        achieved,
+        received,
+        mask,
+        dimensions,
+        metadata,
+        reasons,
+        left,
+        _,
+    ) = row
+    left_out: dict[str, str] = msgspec.json.decode(left) if left else {}
     return AttemptState(
         attempt_id=attempt_id,
         mode=mode,
@@ -114,7 +130,8 @@ def _state(row: Any) -> AttemptState:
         achieved_at=achieved,
         received_at=received,
         windows=window_ids(mask, achieved, timezone),
-        dimensions=msgspec.json.decode(dimensions) if dimensions else {},
+        dimensions=(msgspec.json.decode(dimensions) if dimensions else {}) | left_out,
+        scopes_left_out=[f"{name}:{value}" for name, value in sorted(left_out.items())],
         metadata=msgspec.json.decode(metadata) if metadata else None,
         reasons=msgspec.json.decode(reasons) if reasons and state in _REASONED else [],
     )

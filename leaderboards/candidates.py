@@ -1,7 +1,7 @@
 """What a submission says, as it would be logged, and what the mode's own rules say to it. No stores here."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -36,7 +36,7 @@ class Candidate(msgspec.Struct, kw_only=True):
     score: int
     achieved_at: datetime
     timed: bool  # whether the caller said when; else a repetition has another time by nature
-    dimensions: dict[str, str]
+    dimensions: dict[str, str]  # as submitted
     metadata: str | None
     client: ClientInfo | None
     token: str | None
@@ -50,6 +50,13 @@ class Candidate(msgspec.Struct, kw_only=True):
     taken: bool = False  # by an earlier item of the same batch
     known: bool = False  # by the log, before
     logged: Logged | None = None
+    left_out: dict[str, str] = {}  # of the dimensions: values that are new, and may not be brought or find no room
+
+    @property
+    def counting(self) -> dict[str, str]:
+        if not self.left_out:
+            return self.dimensions
+        return {name: value for name, value in self.dimensions.items() if name not in self.left_out}
 
     @property
     def values(self) -> list[tuple[int, str, str]]:
@@ -64,6 +71,7 @@ class Reader:
         self.mode, self.mode_id, self.arrived = mode, mode.pk, arrived
         self.decimals = mode.decimals
         self.rules = mode.rules
+        self.declared = {name: frozenset(values) for name, values in self.rules.values.items()}
         self.all_since, self.all_windows = _current(self.rules, arrived)
 
     def read(self, sent: Submission, caller: Caller) -> Candidate:
@@ -97,6 +105,8 @@ class Reader:
         """Those it counts in; or why the mode does not take it, now or at all."""
         if not self.mode.active:
             raise ModeInactive(f"{self.mode.slug} takes no scores any more.")
+        if self.declared:
+            _check_declared(self.declared, one.dimensions)
         _check_bounds(self.rules, one.score, one.dimensions)
         if self.all_since <= one.achieved_at <= self.arrived:
             return self.all_windows
@@ -130,6 +140,12 @@ def _player_id(sent: Submission, caller: Caller) -> str:
         return check_player_id(given or "")
     except ValueError as error:
         raise InvalidRequest(f"player_id: {error}", errors={"player_id": [str(error)]}) from None
+
+
+def _check_declared(declared: Mapping[str, Collection[str]], dimensions: Mapping[str, str]) -> None:
+    for name, value in dimensions.items():
+        if name in declared and value not in declared[name]:
+            raise InvalidRequest(f"dimensions.{name}: {value!r} is not one of the values that the mode declares.")
 
 
 def _check_bounds(rules: ModeRules, score: int, dimensions: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""One commit: attempts into the log, and a row for each stream touched into the outbox. All of it, or nothing."""
+"""One commit: attempts into the log with the values they bring, and outbox rows for their streams. All, or nothing."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,14 +9,16 @@ from django.db import OperationalError, ProgrammingError, connection, transactio
 from psycopg import errors as pg
 
 from config.errors import Unavailable
-from leaderboards import log, outbox, partitions, verdicts
+from leaderboards import dimension_values, log, outbox, partitions, verdicts
 from leaderboards.candidates import Candidate
-from leaderboards.log import Attempt, Key, Logged, State
+from leaderboards.dimension_values import Value, Wish
+from leaderboards.log import Arrival, Attempt, Key, Logged, State
 from leaderboards.models import Mode
 from leaderboards.outbox import ScoreRow
 from leaderboards.rules.instants import micros
 from leaderboards.rules.mode import locked_changes
 from leaderboards.verdicts import Found
+from players.access import Kind
 
 _TRIES = 5
 
@@ -29,7 +31,7 @@ def scores_commit(*, batch: Sequence[Candidate], players: Mapping[str, int]) -> 
     for one in batch:
         one.player = players[one.player_id]
         one.taken = first.setdefault((one.player, one.attempt_id), one) is not one
-    attempts = [_attempt(one) for one in first.values()]
+    attempts = {key: _attempt(one) for key, one in first.items()}
     for _ in range(_TRIES):
         try:
             with transaction.atomic(durable=True):
@@ -59,16 +61,21 @@ def _attempt(one: Candidate) -> Attempt:
         one.windows,
         one.state,
         one.caller.key,
-        json.dumps(one.dimensions) if one.dimensions else None,
+        _json(one.dimensions),
+        None,
         one.metadata,
         msgspec.json.encode(one.client).decode() if one.client else None,
         json.dumps(one.reasons) if one.reasons else None,
     )
 
 
-def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[outbox.Stream]:
+def _json(dimensions: Mapping[str, str]) -> str | None:
+    return json.dumps(dimensions) if dimensions else None
+
+
+def _write(first: Mapping[Key, Candidate], attempts: Mapping[Key, Attempt]) -> list[outbox.Stream]:
     arrival = log.enter()
-    arrived, new = arrival.at, log.append(attempts, arrival=arrival)
+    arrived, new = arrival.at, _append(first, attempts, arrival)
     known = [key for key in first if key not in new] if len(new) != len(first) else []
     before = log.find(known, since=partitions.recent_since(arrived))
     rows: dict[int, list[ScoreRow]] = {}
@@ -81,7 +88,10 @@ def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[
             one.logged, one.known = before[key], True
             continue
         one.known = False  # whatever a try before this one found
-        one.logged = Logged(id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, one.dimensions)
+        dimensions = one.counting
+        one.logged = Logged(
+            id_, one.mode_id, one.score, one.achieved_at, one.windows, one.state, dimensions, one.left_out
+        )
         modes[one.mode_id] = one.mode
         if one.verdicts:
             found += _found(one, id_, arrived)
@@ -89,9 +99,45 @@ def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[
         if one.state is State.ACCEPTED:
             if one.achieved_at is not last:  # whoever does not say when it was has the batch's own moment
                 at = micros(last := one.achieved_at)
-            counting.append(ScoreRow(one.player, one.score, at, id_, one.windows, one.dimensions))
+            counting.append(ScoreRow(one.player, one.score, at, id_, one.windows, dimensions))
     verdicts.record(found)
     return _streams(rows, modes, arrived)
+
+
+def _append(first: Mapping[Key, Candidate], attempts: Mapping[Key, Attempt], arrival: Arrival) -> dict[Key, int]:
+    """The ids of those that are new. Only these bring new values: a repetition or a conflict takes no room."""
+    doubtful = {key: one for key, one in first.items() if one.dimensions and not dimension_values.are_known(one.values)}
+    chosen = _new_values(doubtful, attempts, arrival.at) if doubtful else {}
+    new = log.append(list(attempts.values()), arrival=arrival)
+    if chosen:
+        brought = {value for key, one in doubtful.items() if key in new for value in one.values}
+        dimension_values.keep({value: chosen[value] for value in chosen if value in brought}, at=arrival.at)
+    return new
+
+
+def _new_values(
+    doubtful: Mapping[Key, Candidate], attempts: Mapping[Key, Attempt], at: datetime
+) -> dict[Value, int | None]:
+    """Decides which new values the scores bring, and which scopes they leave out: in the log this is fixed."""
+    dimension_values.learn(value for one in doubtful.values() for value in one.values)
+    wishes = {key: _wishes(one) for key, one in doubtful.items()}
+    hopeful = [key for key, some in wishes.items() if some]
+    logged = log.find(hopeful, since=partitions.recent_since(at))
+    chosen = dimension_values.choose([wish for key in hopeful if key not in logged for wish in wishes[key]], at=at)
+    for key, one in doubtful.items():
+        one.left_out = {
+            value[1]: value[2]
+            for value in one.values
+            if value not in chosen and not dimension_values.are_known([value])
+        }
+        attempts[key].dimensions, attempts[key].left_out = _json(one.counting), _json(one.left_out)
+    return chosen
+
+
+def _wishes(one: Candidate) -> list[Wish]:
+    player = None if one.caller.kind is Kind.KEY else one.player
+    wishes = [Wish(value, one.mode, player) for value in one.values if not dimension_values.are_known([value])]
+    return [wish for wish in wishes if wish.allowed]
 
 
 def _found(one: Candidate, id_: int, arrived: datetime) -> list[Found]:

@@ -28,7 +28,8 @@ _COLUMNS = {
     "windows": "smallint",
     "state": "smallint",
     "key_id": "bigint",
-    "dimensions": "jsonb",
+    "dimensions": "jsonb",  # those that count: each makes a scope
+    "left_out": "jsonb",  # the other ones submitted: there was no room for their values
     "metadata": "json",  # as it was sent: jsonb would write 1e308 with all its digits
     "client": "jsonb",
     "reasons": "jsonb",
@@ -59,6 +60,7 @@ class Attempt(Struct):
     state: State = State.ACCEPTED
     key_id: int | None = None
     dimensions: str | None = None
+    left_out: str | None = None
     metadata: str | None = None
     client: str | None = None
     reasons: str | None = None
@@ -77,7 +79,16 @@ class Logged(Struct, frozen=True):
     achieved_at: datetime
     windows: int
     state: State
-    dimensions: dict[str, str]
+    dimensions: dict[str, str]  # that count
+    left_out: dict[str, str]  # that were submitted too
+
+    @property
+    def submitted(self) -> dict[str, str]:
+        return self.dimensions | self.left_out if self.left_out else self.dimensions
+
+    @property
+    def scopes_left_out(self) -> list[str]:
+        return [f"{name}:{value}" for name, value in sorted(self.left_out.items())]
 
 
 class Arrival(NamedTuple):
@@ -127,13 +138,22 @@ def find(keys: Sequence[Key], *, since: datetime) -> dict[Key, Logged]:
         found = [numbers(player for player, _ in keys), texts(str(attempt) for _, attempt in keys)]
         cursor.execute(_FIND, [*found, since])
         return {
-            (player, attempt): Logged(id_, mode, score, achieved, windows, State(state), json.loads(dimensions or "{}"))
-            for player, attempt, id_, mode, score, achieved, windows, state, dimensions in cursor.fetchall()
+            (player, attempt): Logged(
+                id_,
+                mode,
+                score,
+                achieved,
+                windows,
+                State(state),
+                json.loads(dimensions or "{}"),
+                json.loads(left or "{}"),
+            )
+            for player, attempt, id_, mode, score, achieved, windows, state, dimensions, left in cursor.fetchall()
         }
 
 
 _FIND = """
-SELECT i.player, i.attempt, a.id, a.mode_id, a.score, a.achieved_at, a.windows, a.state, a.dimensions
+SELECT i.player, i.attempt, a.id, a.mode_id, a.score, a.achieved_at, a.windows, a.state, a.dimensions, a.left_out
 FROM unnest(%s::bigint[], %s::uuid[]) AS i (player, attempt)
 CROSS JOIN LATERAL (
     SELECT * FROM score_attempts s

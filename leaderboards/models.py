@@ -22,6 +22,7 @@ from leaderboards.rules.mode import (
     Aggregation,
     Bounds,
     ModeRules,
+    NewValues,
     Order,
     Ranking,
     Submit,
@@ -97,6 +98,10 @@ class Mode(models.Model):
     dimension_values = models.PositiveIntegerField(
         default=DEFAULT.dimension_values, validators=[MinValueValidator(1), MaxValueValidator(MOST_DIMENSION_VALUES)]
     )
+    values = models.JSONField(
+        default=dict, blank=True, help_text='Declared values: {"level": ["1", "2"]}. Empty: none are declared.'
+    )
+    new_values = models.CharField(max_length=6, default=DEFAULT.new_values, choices=_choices(NewValues))
     submit = models.CharField(max_length=7, default=DEFAULT.submit, choices=_choices(Submit))
     checks = models.JSONField(default=dict, blank=True, help_text="How checks are tuned. Empty: as by default.")
 
@@ -133,6 +138,7 @@ class Mode(models.Model):
         values = {name: getattr(self, name) for name in RULES}
         values["windows"], values["dimensions"] = tuple(self.windows), tuple(self.dimensions)
         values["bounds"] = {scope: Bounds(**sides) for scope, sides in self.bounds.items()}
+        values["values"] = {name: tuple(declared) for name, declared in self.values.items()}
         return ModeRules(**values)
 
     def clean(self) -> None:
@@ -141,6 +147,7 @@ class Mode(models.Model):
             if abs(getattr(self, name) or 0) > MAX_RAW:
                 raise ValidationError({name: _TOO_LARGE})
         _check_bounds(self.bounds)
+        _check_values(self.values)
         rules = self.rules
         errors: dict[str, list[str]] = {}
         for field, sentences in examine(rules).errors.items():
@@ -168,3 +175,9 @@ def _check_bounds(bounds: Any) -> None:
                 raise ValidationError({"bounds": "low and high are whole numbers, scaled, or null."})
             if abs(raw or 0) > MAX_RAW:
                 raise ValidationError({"bounds": _TOO_LARGE})
+
+
+def _check_values(values: Any) -> None:
+    lists = values.values() if isinstance(values, dict) else [None]
+    if not all(isinstance(some, list) and all(isinstance(value, str) for value in some) for some in lists):
+        raise ValidationError({"values": 'Values look like {"level": ["1", "2"]}.'})

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Now
 from django.utils.timezone import now
 
 
@@ -94,12 +95,23 @@ class Standing(models.Model):
 
 
 class DimensionValue(models.Model):
-    """A value that a submitted dimension has taken; how many it may take is the mode's rule."""
+    """A value that a submitted dimension has taken; how many it may take, and from whom, are the mode's rules."""
 
     pk = models.CompositePrimaryKey("mode_id", "name", "value")
     mode = models.ForeignKey("leaderboards.Mode", on_delete=models.CASCADE, db_constraint=False, db_index=False)
     name = models.CharField(max_length=32)
     value = models.CharField(max_length=64)
+    player = models.BigIntegerField(null=True)  # who brought it, of the players; their number is bounded for each
+    brought_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["mode", "player", "brought_at"],
+                condition=models.Q(player__isnull=False),
+                name="values_brought_by_players",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.name}:{self.value} in {self.mode_id}"

@@ -8,7 +8,7 @@ from leaderboards.log import State
 from leaderboards.rules import encoding
 from leaderboards.services.one_score import Told
 from leaderboards.services.scores import Outcome
-from leaderboards.wire_scores import BatchState, Refusal, SubmissionState
+from leaderboards.wire_scores import BatchState, ItemLeftOut, Refusal, SubmissionState
 
 _FRAUD_CHECK = {
     State.ACCEPTED: "clean",
@@ -42,6 +42,7 @@ def submission_state(told: Told, window: str) -> SubmissionState:
         duplicate=outcome.duplicate,
         fraud_check="pending" if _is_pending(told) else _FRAUD_CHECK[logged.state],
         windows=told.windows,
+        scopes_left_out=logged.scopes_left_out if logged.left_out else UNSET,
         version=told.after.version if told.after and told.after.version is not None else UNSET,
     )
 
@@ -75,6 +76,13 @@ def batch_state(outcomes: list[Outcome | DomainError]) -> BatchState:
         for index, outcome in enumerate(outcomes)
         if isinstance(outcome, DomainError)
     ]
+    left_out = [
+        ItemLeftOut(index=index, scopes=outcome.logged.scopes_left_out)
+        for index, outcome in enumerate(outcomes)
+        if isinstance(outcome, Outcome) and outcome.logged.left_out
+    ]
     duplicates = sum(isinstance(outcome, Outcome) and outcome.duplicate for outcome in outcomes)
     accepted = len(outcomes) - len(errors) - duplicates
-    return BatchState(accepted=accepted, duplicates=duplicates, rejected=len(errors), errors=errors)
+    return BatchState(
+        accepted=accepted, duplicates=duplicates, rejected=len(errors), errors=errors, scopes_left_out=left_out or UNSET
+    )

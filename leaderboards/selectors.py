@@ -42,6 +42,7 @@ def mode_state(mode: Mode, *, at: datetime, tuning: bool = False) -> wire.ModeSt
         for scope, sides in rules.bounds.items()
     }
     values["windows"], values["dimensions"] = list(rules.windows), list(rules.dimensions)
+    values["values"] = {name: list(declared) for name, declared in rules.values.items()}
     return wire.ModeState(
         game=mode.game.slug,
         mode=mode.slug,

@@ -9,11 +9,14 @@ from config.wire import NUMBER, Exact, Incoming, Instant, Outgoing, described_as
 from leaderboards.rules.encoding import MAX_DECIMALS
 from leaderboards.rules.mode import (
     DIMENSION,
+    DIMENSION_VALUE,
+    MOST_DECLARED_VALUES,
     MOST_DIMENSION_VALUES,
     MOST_DIMENSIONS,
     MOST_GRACE_SECONDS,
     Aggregation,
     ModeRules,
+    NewValues,
     Order,
     Ranking,
     Submit,
@@ -41,6 +44,28 @@ Windows = Annotated[
 Dimensions = Annotated[
     tuple[Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{DIMENSION.pattern}$"})], ...],
     Meta(max_length=MOST_DIMENSIONS, extra_json_schema={"uniqueItems": True}),
+]
+DimensionValue = Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{DIMENSION_VALUE.pattern}$"})]
+DeclaredValues = Annotated[
+    dict[
+        Annotated[str, Meta(max_length=64)],
+        Annotated[
+            tuple[DimensionValue, ...],
+            Meta(max_length=MOST_DECLARED_VALUES, extra_json_schema={"minItems": 1, "uniqueItems": True}),
+        ],
+    ],
+    Meta(
+        max_length=MOST_DIMENSIONS,
+        description="By dimension, the values that it takes: scores with any other are refused",
+        examples=[{"level": ["1", "2"]}],
+    ),
+]
+NewValuesRule = Annotated[
+    NewValues,
+    Meta(
+        description="Who may bring values to dimensions without declared ones. `anyone`: each player a few a day."
+        " A score with a value that its sender may not bring, or that has no room, counts without that scope"
+    ),
 ]
 # by check; what can be said of each is its own (docs/anticheat.md)
 Tuning = Annotated[dict[Annotated[str, Meta(max_length=32)], dict[str, Any]], Meta(max_length=100)]
@@ -73,6 +98,8 @@ class ModeDeclaration(Incoming):
     ranking: Ranking = _DEFAULT.ranking
     dimensions: Dimensions = _DEFAULT.dimensions
     dimension_values: Annotated[int, Meta(ge=1, le=MOST_DIMENSION_VALUES)] = _DEFAULT.dimension_values
+    values: DeclaredValues = {}
+    new_values: NewValuesRule = _DEFAULT.new_values
     submit: Submit = _DEFAULT.submit
     checks: Tuning = {}
 
@@ -124,6 +151,8 @@ class ModeState(Outgoing):
     ranking: Ranking
     dimensions: list[str]
     dimension_values: int
+    values: dict[str, list[str]]
+    new_values: NewValues
     submit: Submit
     current_windows: list[WindowState]
     warnings: list[str]

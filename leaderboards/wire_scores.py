@@ -50,6 +50,16 @@ class WholeBatch(Incoming):
     scores: Annotated[list[BatchSubmission], Meta(min_length=1, max_length=MOST_ITEMS)]
 
 
+ScopesLeftOut = Annotated[
+    list[str],
+    Meta(
+        description="Scopes that the score does not count in: their values are new, and the sender may not bring them"
+        " or the mode has no room for them",
+        examples=[["level:z0"]],
+    ),
+]
+
+
 class SubmissionState(Outgoing):
     status: str
     attempt_id: UUID
@@ -66,6 +76,7 @@ class SubmissionState(Outgoing):
     duplicate: bool
     fraud_check: str
     windows: list[str]
+    scopes_left_out: ScopesLeftOut | UnsetType = UNSET  # if there are any
     version: int | UnsetType = UNSET
 
 
@@ -76,11 +87,17 @@ class Refusal(Outgoing):
     retry_after: int | UnsetType = UNSET  # seconds, where it may be sent again
 
 
+class ItemLeftOut(Outgoing):
+    index: int
+    scopes: ScopesLeftOut
+
+
 class BatchState(Outgoing):
     accepted: int
     duplicates: int
     rejected: int
     errors: list[Refusal]
+    scopes_left_out: list[ItemLeftOut] | UnsetType = UNSET  # if there are any
 
 
 class EntryState(Outgoing):
@@ -189,7 +206,8 @@ class AttemptState(Outgoing):
     achieved_at: Instant
     received_at: Instant
     windows: list[str]
-    dimensions: dict[str, str]
+    dimensions: dict[str, str]  # as submitted
+    scopes_left_out: ScopesLeftOut
     metadata: Any
     reasons: list[str]
 

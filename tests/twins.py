@@ -30,7 +30,7 @@ MODES: dict[str, dict[str, Any]] = {
     "thick": {"min_score": 0, "max_score": 1000, "ranking": "dense"},
     "total": {"aggregation": "sum", "min_score": 0, "max_score": 1000, "max_total": 100_000},
     "last": {"aggregation": "latest", "windows": ("daily",)},
-    "free": {"submit": "open"},
+    "free": {"submit": "open", "dimensions": ("country", "level", "map"), "values": {"map": ("ice",)}},
     "vouched": {"submit": "token"},
     "empty": {},
     "off": {},

@@ -39,7 +39,7 @@ class Attempt(NamedTuple):
     received_at: datetime
     state: State
     score: int
-    dimensions: dict[str, str]
+    dimensions: dict[str, str]  # as submitted
     reasons: list[str]
 
 
@@ -70,7 +70,8 @@ def attempt_find(*, player: Player, attempt_id: str) -> Attempt:
         raise unknown from None
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, mode_id, received_at, state, score, coalesce(dimensions, '{}')::text,"
+            "SELECT id, mode_id, received_at, state, score,"
+            " (coalesce(dimensions, '{}') || coalesce(left_out, '{}'))::text,"
             " coalesce(reasons, '[]')::text FROM score_attempts"
             " WHERE player_id = %s AND attempt_id = %s ORDER BY received_at DESC LIMIT 1",
             [player.pk, wanted],

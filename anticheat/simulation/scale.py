@@ -40,15 +40,16 @@ class Scale:
 
 
 def scale_of(mode: Mode) -> Scale:
-    """With the values that its dimensions have taken, or were declared with, or with some that they may take."""
+    """With values of its dimensions: declared, or taken, or with bounds of their own, or such as it may take."""
     taken: dict[str, list[str]] = {}
     for name, value in DimensionValue.objects.filter(mode=mode).order_by("name", "value").values_list("name", "value"):
         taken.setdefault(name, []).append(value)
     values: dict[str, Sequence[str]] = {}
     for name in mode.dimensions:
         if name not in PLAYERS_OWN:
-            declared = [scope.partition(":")[2] for scope in mode.bounds if scope.startswith(f"{name}:")]
-            values[name] = (taken.get(name) or declared or ["1", "2", "3"][: mode.dimension_values])[:_VALUES]
+            bounded = [scope.partition(":")[2] for scope in mode.bounds if scope.startswith(f"{name}:")]
+            some = mode.values.get(name) or taken.get(name) or bounded or ["1", "2", "3"][: mode.dimension_values]
+            values[name] = some[:_VALUES]
     return Scale(mode, values)
 
 

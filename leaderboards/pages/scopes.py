@@ -31,7 +31,7 @@ def scope_groups(mode: Mode, chosen: str) -> list[Group]:
     seen = _seen(mode)
     groups = []
     for dimension in mode.dimensions:
-        values = set(seen.get(dimension, ()))
+        values = {*seen.get(dimension, ()), *mode.values.get(dimension, ())}
         if chosen.startswith(f"{dimension}:"):
             values.add(chosen.partition(":")[2])
         if values:

@@ -69,7 +69,8 @@ def submission(mode: Mode) -> dict[str, Any]:
 
 
 def example_dimensions(mode: Mode) -> dict[str, str]:
-    return {name: "1" for name in mode.dimensions if name not in PLAYERS_OWN}
+    """Where values are declared, a mode takes no others."""
+    return {name: mode.values.get(name, ["1"])[0] for name in mode.dimensions if name not in PLAYERS_OWN}
 
 
 def example_score(mode: Mode, *, share: float = 0.618) -> Decimal | int:

@@ -15,9 +15,12 @@ LOCKED = (
 )  # fmt: skip
 MOST_DIMENSIONS = 8
 MOST_DIMENSION_VALUES = 10_000
+MOST_DECLARED_VALUES = 2_000  # of a mode: every answer about the mode lists them
+NEW_VALUES_A_DAY = 10  # that one player may bring to one mode, with new_values = "anyone"
 MOST_GRACE_SECONDS = 7 * 24 * 3600
 DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 DIMENSION_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+VALUE_RULE = "A value is 1 to 64 of A–Z, a–z, 0–9, '.', '_' and '-', beginning with a letter or digit."
 TAKEN_SLUGS = ("players", "enter", "leave")  # by other pages of a game, at /g/{game}/…
 TAKEN_RULE = "that address belongs to other pages of a game, and the mode would have none. Choose another name."
 _TAKEN = {"global", "friends", "guild", "guilds"}  # scopes that are not dimensions
@@ -28,6 +31,7 @@ Order = Literal["desc", "asc"]
 TieBreak = Literal["earliest", "latest", "none"]
 Ranking = Literal["unique", "competition", "dense"]
 Submit = Literal["trusted", "token", "open"]
+NewValues = Literal["keys", "anyone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class ModeRules:
     ranking: Ranking = "unique"
     dimensions: tuple[str, ...] = PLAYERS_OWN
     dimension_values: int = 1000
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # declared, by dimension
+    new_values: NewValues = "keys"  # who may bring values that are not declared
     submit: Submit = "trusted"
 
     def key_range(self) -> tuple[int | None, int | None]:
@@ -90,6 +96,7 @@ def examine(rules: ModeRules) -> Findings:
     _examine_range(rules, found)
     _examine_windows(rules, found)
     _examine_dimensions(rules, found)
+    _examine_values(rules, found)
     _examine_value_bounds(rules, found)
     if not found.errors:
         _examine_idle(rules, found)
@@ -143,6 +150,29 @@ def _examine_dimensions(rules: ModeRules, found: Findings) -> None:
             found.wrong("dimensions", f"{name!r} is not a name: a–z, 0–9 and _, beginning with a letter, 32 at most.")
 
 
+def _examine_values(rules: ModeRules, found: Findings) -> None:
+    if sum(map(len, rules.values.values())) > MOST_DECLARED_VALUES:
+        found.wrong(
+            "values", f"A mode declares at most {MOST_DECLARED_VALUES:,} values, of all its dimensions together."
+        )
+    for name, values in rules.values.items():
+        where = f"values.{name}"
+        if name in PLAYERS_OWN:
+            found.wrong(
+                where, f"{name} comes from the player, not from the submission: its values are not declared here."
+            )
+        elif not DIMENSION.fullmatch(name) or name in _TAKEN:
+            found.wrong(where, "Values are for a dimension that comes with the submission.")
+        if not values:
+            found.wrong(where, "Declare at least one value, or leave the dimension out.")
+        if len(set(values)) != len(values):
+            found.wrong(where, "A value is named twice.")
+        if len(values) > rules.dimension_values:
+            found.wrong(where, f"These are more values than dimension_values = {rules.dimension_values} allows.")
+        if not all(map(DIMENSION_VALUE.fullmatch, values)):
+            found.wrong(where, VALUE_RULE)
+
+
 def _examine_value_bounds(rules: ModeRules, found: Findings) -> None:
     for scope, bounds in rules.bounds.items():
         dimension, _, value = scope.partition(":")
@@ -172,9 +202,18 @@ def _examine_idle(rules: ModeRules, found: Findings) -> None:
     if rules.max_total is not None and rules.aggregation != "sum":
         found.warnings.append('max_total has no effect: it bounds a total, which only aggregation = "sum" has.')
     for scope in rules.bounds:
-        dimension = scope.partition(":")[0]
+        dimension, _, value = scope.partition(":")
         if dimension not in rules.dimensions:
             found.warnings.append(f"The bounds of {scope} have no effect: {dimension!r} is not one of the dimensions.")
+        elif value not in rules.values.get(dimension, (value,)):
+            found.warnings.append(f"The bounds of {scope} have no effect: {value!r} is not one of the declared values.")
+    for dimension in rules.values:
+        if dimension not in rules.dimensions:
+            found.warnings.append(f"The values of {dimension} have no effect: it is not one of the dimensions.")
+    if rules.new_values == "anyone" and rules.submit == "trusted":
+        found.warnings.append(
+            'new_values = "anyone" has no effect: only keys submit to a mode with submit = "trusted".'
+        )
 
 
 def _examine_ties(rules: ModeRules, found: Findings) -> None:

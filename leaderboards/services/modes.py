@@ -132,6 +132,7 @@ def refusal(found: Findings) -> InvalidRequest:
 def _columns(rules: ModeRules) -> dict[str, Any]:
     values = {name: getattr(rules, name) for name in RULES}
     values["windows"], values["dimensions"] = list(rules.windows), list(rules.dimensions)
+    values["values"] = {name: list(declared) for name, declared in rules.values.items()}
     values["bounds"] = {scope: asdict(sides) for scope, sides in rules.bounds.items()}
     return values
 

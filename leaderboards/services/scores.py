@@ -1,14 +1,14 @@
 """Submitting scores: one core that takes a batch. Judge, log in one commit, ring."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.utils.timezone import now
 from msgspec import Struct
 
-from config.errors import DomainError, InvalidRequest
-from leaderboards import admission, dimension_values, log, outbox, partitions
+from config.errors import DomainError
+from leaderboards import admission, log, outbox, partitions
 from leaderboards.admission import Door
 from leaderboards.candidates import Candidate, Reader
 from leaderboards.commit import scores_commit
@@ -93,11 +93,10 @@ def _submitted(batch: Sequence[Candidate], door: Door, look: _Look | None) -> li
 
 
 def _refused(batch: Sequence[Candidate], players: Mapping[str, int], door: Door) -> _Refused:
-    """By the modes' rules, by bans, by the checks, and for want of room for another value of a dimension."""
+    """By the modes' rules, by bans, by the checks."""
     refused = {n: one.refusal for n, one in enumerate(batch) if one.refusal}
     refused = _barred(batch, players, players_barred(players.values(), at=door.now)) | refused
-    refused = admission.judge(batch, door) | refused
-    return _without_room([n for n in range(len(batch)) if n not in refused], batch) | refused
+    return admission.judge(batch, door) | refused
 
 
 def _barred(batch: Sequence[Candidate], players: Mapping[str, int], barred: Banned) -> _Refused:
@@ -108,20 +107,6 @@ def _barred(batch: Sequence[Candidate], players: Mapping[str, int], barred: Bann
         n: PlayerBanned(f"{one.player_id} may not submit.")
         for n, one in enumerate(batch)
         if (pk := players.get(one.player_id)) and not barred.isdisjoint(((pk, None), (pk, one.mode_id)))
-    }
-
-
-def _without_room(good: Collection[int], batch: Sequence[Candidate]) -> _Refused:
-    """Those whose dimensions would take more values than their mode allows."""
-    good = [n for n in good if batch[n].dimensions]
-    if not good:
-        return {}
-    most = {batch[n].mode_id: batch[n].mode.dimension_values for n in good}
-    refused = dimension_values.take((value for n in good for value in batch[n].values), most)
-    return {
-        n: InvalidRequest("dimensions: the mode takes no more values of this dimension.")
-        for n in good
-        if not refused.isdisjoint(batch[n].values)
     }
 
 
@@ -149,5 +134,5 @@ def _outcome(one: Candidate) -> Outcome | DomainError:
 
 
 def _is_same(one: Candidate, logged: Logged) -> bool:
-    same = (logged.mode_id, logged.score, logged.dimensions) == (one.mode_id, one.score, one.dimensions)
+    same = (logged.mode_id, logged.score, logged.submitted) == (one.mode_id, one.score, one.dimensions)
     return same and not (one.timed and logged.achieved_at != one.achieved_at)

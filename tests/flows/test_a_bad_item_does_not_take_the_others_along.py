@@ -76,7 +76,7 @@ def solo(arena: Game) -> Mode:
     make_mode(make_game("rivals"), "theirs")
     banned = make_player(arena, "banned")
     Ban.objects.create(player=banned, kind="ban", starts_at=timezone.now() - timedelta(days=1), reason="x")
-    return make_mode(arena, dimensions=("country", "level"), dimension_values=1, **RULES)
+    return make_mode(arena, dimensions=("country", "level"), values={"level": ("1",)}, **RULES)
 
 
 def _send(api: ApiClient, key: str, items: list[bytes], media_type: str) -> httpx.Response:

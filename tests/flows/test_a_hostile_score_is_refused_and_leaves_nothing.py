@@ -257,13 +257,21 @@ def test_what_contradicts_an_attempt_leaves_the_first_as_it_was(api: ApiClient, 
     assert kept(solo) == before == (1, 1, 1, 1)
 
 
-def test_a_value_for_which_there_is_no_room_registers_nobody(api: ApiClient, solo: Mode, key: str) -> None:
+def test_a_value_for_which_there_is_no_room_leaves_no_value(api: ApiClient, solo: Mode, key: str) -> None:
     Mode.objects.update(dimension_values=1)
-    for player, level, status in (("p-1", "7", 202), ("p-2", "8", 400), ("p-3", "7", 202)):
+    for player, level in (("p-1", "7"), ("p-2", "8"), ("p-3", "7")):
         fields = {"player_id": f'"{player}"', "dimensions": f'{{"level": "{level}"}}'}
         answer = api("POST", ONE, credential=key, content=written(fields), headers=JSON)
-        assert answer.status_code == status
-    assert kept(solo) == (2, 2, 2, 1)
+        assert answer.status_code == 202
+        assert answer.json().get("scopes_left_out", []) == (["level:8"] if level == "8" else [])
+    assert kept(solo) == (3, 3, 3, 1)
+
+
+def test_a_value_that_is_not_declared_registers_nobody(api: ApiClient, solo: Mode, key: str) -> None:
+    Mode.objects.update(values={"level": ["7"]})
+    fields = {"player_id": '"p-2"', "dimensions": '{"level": "8"}'}
+    assert told(api("POST", ONE, credential=key, content=written(fields), headers=JSON)) == INVALID
+    assert kept(solo) == NOTHING
 
 
 def test_a_player_submits_for_nobody_else_and_at_no_other_time(api: ApiClient, solo: Mode, arena: Game) -> None:

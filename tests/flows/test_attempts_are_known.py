@@ -223,22 +223,23 @@ def test_who_is_banned_submits_nothing(  # noqa: PLR0913 - three are the case
 def test_a_dimension_takes_so_many_values_and_no_more(api: ApiClient, solo: Mode, key: str) -> None:
     Mode.objects.update(dimension_values=3)
 
-    def batch(*levels: str) -> list[tuple[int, str]]:
+    def batch(*levels: str) -> list[tuple[int, list[str]]]:
         scores = [
             {"mode": "solo", "player_id": f"p-{n}", "score": 1, "dimensions": {"level": level}}
             for n, level in enumerate(levels)
         ]
         answer = api("POST", "/v1/games/arena/scores", credential=key, json={"scores": scores}).json()
-        return [(error["index"], error["code"]) for error in answer["errors"]]
+        assert answer["accepted"] == len(levels)
+        return [(item["index"], item["scopes"]) for item in answer.get("scopes_left_out", [])]
 
     assert batch("a", "b", "a") == []
-    assert batch("c", "d", "a", "d", "e") == [(1, "invalid_request"), (3, "invalid_request"), (4, "invalid_request")]
-    assert told(_send(api, key, 1, dimensions={"level": "f"})) == (400, "invalid_request")
+    assert batch("c", "d", "a", "d", "e") == [(1, ["level:d"]), (3, ["level:d"]), (4, ["level:e"])]
+    assert _send(api, key, 1, dimensions={"level": "f"}).json()["scopes_left_out"] == ["level:f"]
     dimension_values._known.clear()  # noqa: SLF001 - as in another process
     assert _send(api, key, 1, dimensions={"level": "c"}).status_code == 202
     assert _send(api, key, 1).status_code == 202
     Mode.objects.update(dimension_values=4)
-    assert batch("f", "g") == [(1, "invalid_request")]
+    assert batch("f", "g") == [(1, ["level:g"])]
 
 
 def test_a_dimension_takes_no_more_values_from_many_at_once(solo: Mode) -> None:
@@ -250,7 +251,8 @@ def test_a_dimension_takes_no_more_values_from_many_at_once(solo: Mode) -> None:
     def submit(number: int) -> bool:
         sent = Submission(player_id="p-1", score=Exact(1), dimensions={"level": str(number)})
         (outcome,) = scores_submit(game=game, caller=caller, items=[Item(solo, sent)])
-        return isinstance(outcome, Outcome)
+        assert isinstance(outcome, Outcome)
+        return not outcome.logged.left_out
 
     assert sum(at_once(submit)) == 3
     assert DimensionValue.objects.count() == 3

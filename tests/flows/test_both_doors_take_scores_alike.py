@@ -10,6 +10,7 @@ from tests.twins import Twin, midday
 
 FIRST = "00000000-0000-0000-0000-0000000000ff"
 UPPER = FIRST.upper()
+SECOND = FIRST.replace("ff", "fe")
 GOOD = {"player_id": "p-1", "attempt_id": "ATTEMPT", "score": 500}
 FIELDS: list[dict[str, Any]] = [
     *({"score": score} for score in (0, 1000, 1001, -1, 10**30, -(2**53), 2**53, 2**63, 1e308, 1.5, 7.0, True, None)),
@@ -26,6 +27,7 @@ FIELDS: list[dict[str, Any]] = [
     *({"achieved_at": at} for at in ("2026-11-16T11:00:00", "0000-00-00T00:00:00Z", "2020-01-01T00:00:00+25:00")),
     *({"dimensions": one} for one in ({"level": "8"}, {"level": 8}, {"country": "DE"}, {"nope": "x"}, {"level": ""})),
     *({"dimensions": one} for one in ({"level": "x" * 200}, {"level": "a b"}, [], "level", None, {"level": "9"})),
+    *({"dimensions": {"level": f"full-{number}"}} for number in range(6)),  # the last ones find no room
     *({"metadata": one} for one in ({"a": 1}, "text", None, [[[]]], {"a": "x" * 3000}, 1e400, {"": {}})),
     *({"client": one} for one in ({}, {"platform": "ios"}, {"nope": 1}, {"device": "x" * 200}, [], None)),
     *({"attempt_token": one} for one in ("", "x", "a.b.c", "x" * 5000, 7, None)),
@@ -82,6 +84,19 @@ def _one() -> list[tuple[str, Ask]]:
     asks += [free.but(who=who) for who in ("banned player", "idle player", "player who is not plain", "forged")]
     asks += [free.but(who="player", body=GOOD | {"player_id": "p-2"})]
     asks += [free.but(who="player", body=GOOD | {"achieved_at": "2020-01-01T00:00:00Z"})]
+    again = {"attempt_id": SECOND}  # a player may not bring the level, a key may; the first outcome stays
+    asks += [
+        free.but(who=who, body=GOOD | fields | {"dimensions": dimensions})
+        for who, fields, dimensions in (
+            ("player", again, {"level": "1"}),
+            ("key", {}, {"level": "1", "map": "ice"}),
+            ("player", again, {"level": "1"}),
+            ("player", again, {"level": "2"}),
+            ("player", {}, {"level": "1", "map": "ice"}),
+            ("player", {}, {"map": "fire"}),
+            ("key", {}, {"map": "fire"}),
+        )
+    ]
     unnamed = {name: GOOD[name] for name in GOOD if name != "attempt_id"}
     for number, key in enumerate(IDEMPOTENCY):
         header = ("Idempotency-Key", key)

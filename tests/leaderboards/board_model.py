@@ -17,6 +17,7 @@ class Attempt:
     level: str
     id: int = 0
     counts: bool = True
+    left_out: bool = False  # its level: it was new, and there was no room for it
 
 
 def ranked(mode: Mode, attempts: Sequence[Attempt]) -> list[tuple[int, int, int]]:

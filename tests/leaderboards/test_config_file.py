@@ -41,6 +41,8 @@ tie_break = "earliest"        # earliest | latest | none; the last tie is the pl
 ranking = "unique"            # unique 1,2,3 | competition 1,1,3 | dense 1,1,2 (one shard)
 dimensions = ["region", "country"]                 # of these, region and country come from the player, others from the submission
 dimension_values = 1000       # most values a submitted dimension may take
+values = { level = ["1", "2"] }  # declared values (no default); others are invalid_request
+new_values = "keys"           # who may bring values that are not declared: keys | anyone; without room a score counts without that scope (`"scopes_left_out"` in the answer)
 submit = "trusted"            # trusted: API key | token: player with a signed attempt token | open: player token alone
 """  # noqa: E501 - as it stands there
 LAPS = """

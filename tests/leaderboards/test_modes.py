@@ -41,6 +41,8 @@ FULL: dict[str, Any] = {
     "ranking": "competition",
     "dimensions": ["level"],
     "dimension_values": 10,
+    "values": {"level": ["7", "8"]},
+    "new_values": "anyone",
     "submit": "token",
 }
 
@@ -70,6 +72,8 @@ def test_a_mode_declared_with_nothing_has_every_default_of_the_contract(arena: A
         "ranking": "unique",
         "dimensions": ["region", "country"],
         "dimension_values": 1000,
+        "values": {},
+        "new_values": "keys",
         "submit": "trusted",
     }
 
@@ -223,6 +227,8 @@ declarations = st.builds(
     ranking=st.sampled_from(["unique", "competition", "dense"]),
     dimensions=st.lists(st.sampled_from(["region", "country", "level"]), unique=True),
     dimension_values=st.integers(1, 10_000),
+    values=st.dictionaries(st.just("level"), st.lists(st.sampled_from("abc"), min_size=1, unique=True)),
+    new_values=st.sampled_from(["keys", "anyone"]),
     submit=st.sampled_from(["trusted", "token", "open"]),
 )
 

@@ -73,9 +73,10 @@ class Spine(RuleBasedStateMachine):
         order=st.sampled_from(["desc", "asc"]),
         tie_break=st.sampled_from(["earliest", "latest", "none"]),
         shards=st.sampled_from([1, 1, 4]),
+        levels=st.sampled_from([1, 1000]),
         first=st.lists(TOLD, min_size=3, max_size=12),
     )
-    def begin(self, order: str, tie_break: str, shards: int, first: list[Any]) -> None:
+    def begin(self, order: str, tie_break: str, shards: int, levels: int, first: list[Any]) -> None:
         """With scores, some of them on the boards: Hypothesis leaves some rules out of each walk, perhaps `submit`."""
         self._boards.flushdb()  # this worker's own
         self.start = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=10)
@@ -90,6 +91,7 @@ class Spine(RuleBasedStateMachine):
             min_score=0,
             max_score=100,
             dimensions=("region", "level"),
+            dimension_values=levels,
             **total,
         )
         created = self.start - timedelta(days=60)
@@ -100,6 +102,7 @@ class Spine(RuleBasedStateMachine):
         self.names = dict(Player.objects.filter(game=game).values_list("pk", "player_id"))
         self.region = dict.fromkeys(self.players, "")
         self.banned: set[int] = set()
+        self.levels: set[str] = set()  # that have been brought, of as many as there is room for
         self.told: dict[UUID, Attempt] = {}
         self.copy: dict[bytes, bytes] = {}
         self.slow: tuple[Any, UUID, Attempt] | None = None
@@ -116,7 +119,7 @@ class Spine(RuleBasedStateMachine):
         for attempt_id, outcome in zip(new, self._send(new), strict=True):
             assert isinstance(outcome, Outcome)
             assert not outcome.duplicate
-            new[attempt_id].id = outcome.logged.id
+            self._is_logged(new[attempt_id], outcome)
         self.told |= new
 
     @precondition(lambda self: self.told)
@@ -125,9 +128,12 @@ class Spine(RuleBasedStateMachine):
         again = dict(self._pick(number) for number in numbers)
         new_id, new = uuid4(), self._attempt(*told)
         *repeated, outcome = self._send(again | {new_id: new})
-        assert all(isinstance(one, Outcome) and one.duplicate for one in repeated)
+        for one, known in zip(again.values(), repeated, strict=True):
+            assert isinstance(known, Outcome)
+            assert known.duplicate
+            assert bool(known.logged.left_out) == one.left_out
         assert isinstance(outcome, Outcome)
-        new.id = outcome.logged.id
+        self._is_logged(new, outcome)
         self.told[new_id] = new
 
     @precondition(lambda self: self.told and not self.slow)
@@ -314,8 +320,17 @@ class Spine(RuleBasedStateMachine):
     def _is_on(self, one: Attempt, window: str, scope: str) -> bool:
         year, week, _ = one.at.isocalendar()
         own = {f"daily:{one.at:%Y-%m-%d}", f"weekly:{year}-W{week:02}", f"monthly:{one.at:%Y-%m}", "alltime"}
-        scopes = {"global", f"region:{self.region[one.player]}", f"level:{one.level}"}
+        scopes = {"global", f"region:{self.region[one.player]}"} | (set() if one.left_out else {f"level:{one.level}"})
         return one.counts and one.player not in self.banned and window in own and scope in scopes
+
+    def _is_logged(self, one: Attempt, outcome: Outcome) -> None:
+        one.id = outcome.logged.id
+        if one.level and one.level not in self.levels:
+            if len(self.levels) < self.mode.dimension_values:
+                self.levels.add(one.level)
+            else:
+                one.left_out = True
+        assert outcome.logged.left_out == ({"level": one.level} if one.left_out else {})
 
     def _attempt(self, who: int, score: int, seconds: int, days: int, level: str) -> Attempt:
         return Attempt(self.players[who], score, self.start + timedelta(days=-days, seconds=seconds), level)

@@ -1,5 +1,6 @@
 """The form of a mode: held to the same rules as the file and the API, and never a page that failed."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from tests.factories import make_game, make_mode
 from tests.pages.browser import Visitor
 
 SHAPE = 'Bounds look like {"level:7": {"low": null, "high": 5000}}.'
+LISTS = 'Values look like {"level": ["1", "2"]}.'
 NUMBERS = "low and high are whole numbers, scaled, or null."
 NOT_JSON = "Enter a valid JSON."
 
@@ -91,6 +93,39 @@ def test_any_json_at_all_in_the_bounds_is_refused_with_a_sentence(
     admin_client: Client, mode: Mode, sentence: str, bounds: str
 ) -> None:
     assert sentence in _refusals(admin_client, mode, bounds=bounds)["bounds"][0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        *((LISTS, garbage) for garbage in ("[]", "[1, 2]", '""', '"text"', "0", "7", "null", "true", "false")),
+        *((LISTS, f'{{"level": {some}}}') for some in ('"7"', "7", "null", "{}", "[7]", "[null]", '[["7"]]', "true")),
+        ("level: Declare at least one value", '{"level": []}'),
+        ("level: A value is named twice.", '{"level": ["1", "1"]}'),
+        ("level: A value is 1 to 64", '{"level": ["a b"]}'),
+        ("level: A value is 1 to 64", '{"level": ["a\\u0000"]}'),
+        ("country comes from the player", '{"country": ["DE"]}'),
+        ("Values are for a dimension", '{"le vel\\u0000": ["1"]}'),
+        (NOT_JSON, '{"level": ["\\ud800"]}'),
+        (NOT_JSON, "[" * 100_000),
+        (LISTS, _deep(100)),
+        ("at most 2,000 values", json.dumps({"level": [str(number) for number in range(2001)]})),
+    ],
+)
+def test_any_json_at_all_in_the_values_is_refused_with_a_sentence(
+    admin_client: Client, mode: Mode, sentence: str, values: str
+) -> None:
+    assert sentence in " ".join(_refusals(admin_client, mode, values=values)["values"])
+
+
+def test_values_are_declared_in_the_form_and_offered_by_the_page(admin_client: Client, mode: Mode) -> None:
+    filled = _filled_in(mode) | {"values": '{"level": ["ice", "fire"]}', "new_values": "anyone", "submit": "open"}
+    assert admin_client.post(f"/admin/leaderboards/mode/{mode.pk}/change/", filled).status_code == 302
+    mode.refresh_from_db()
+    assert (mode.values, mode.new_values) == ({"level": ["ice", "fire"]}, "anyone")
+    page = admin_client.get(f"/g/{mode.game.slug}/{mode.slug}/alltime").content.decode()
+    assert '<option value="level:fire">' in page
+    assert '<option value="level:ice">' in page
 
 
 def test_a_new_mode_is_not_called_as_another_page_of_its_game_is(admin_client: Client, mode: Mode) -> None:

@@ -30,6 +30,10 @@ def _mode(**rules: Any) -> Mode:
             },
             {"player_id": "p-17", "score": 61, "dimensions": {"level": "1"}},
         ),
+        (
+            {"min_score": 0, "max_score": 1000, "dimensions": ["level"], "values": {"level": ["ice", "1"]}},
+            {"player_id": "p-17", "score": 618, "dimensions": {"level": "ice"}},
+        ),
     ],
 )
 def test_the_body_is_the_one_that_the_rules_ask_for(rules: dict[str, Any], body: dict[str, Any]) -> None:

@@ -23,6 +23,9 @@ from leaderboards.rules.mode import Bounds, ModeRules, examine, locked_changes
         {"dimensions": ("level",), "min_score": 0, "max_score": 9, "bounds": {"level:a.B-1": Bounds(low=0, high=9)}},
         {"dimensions": ("level",), "min_score": 0, "max_score": 9, "bounds": {"level:7": Bounds(low=5, high=5)}},
         {"bounds": {"level:7": Bounds(high=5)}},
+        {"dimensions": ("level",), "values": {"level": ("1", "a.B-2")}},
+        {"dimensions": ("level",), "values": {"level": ("1", "2")}, "dimension_values": 2},
+        {"values": {"level": ("1",)}},
         {"timezone": "America/Argentina/Buenos_Aires"},
         {"dimensions": tuple("abcdefgh")},
     ],
@@ -54,6 +57,14 @@ def test_what_fits_together_is_taken(rules: dict[str, Any]) -> None:
         ({"bounds": {"le vel:7": Bounds(high=5)}}, "bounds.le vel:7", "comes with the submission"),
         ({"bounds": {"level": Bounds(high=5)}}, "bounds.level", "Name a value"),
         ({"bounds": {"level:": Bounds(high=5)}}, "bounds.level:", "Name a value"),
+        ({"values": {"country": ("DE",)}}, "values.country", "comes from the player"),
+        ({"values": {"region": ("eu",)}}, "values.region", "comes from the player"),
+        ({"values": {"guild": ("a",)}}, "values.guild", "comes with the submission"),
+        ({"values": {"le vel": ("a",)}}, "values.le vel", "comes with the submission"),
+        ({"values": {"level": ()}}, "values.level", "at least one"),
+        ({"values": {"level": ("a", "a")}}, "values.level", "named twice"),
+        ({"values": {"level": ("a", "b")}, "dimension_values": 1}, "values.level", "more values than"),
+        ({"values": {"level": ("a b",)}}, "values.level", "A value is 1 to 64"),
         ({"bounds": {"level:7": Bounds()}}, "bounds.level:7", "min_score, max_score or both"),
         ({"bounds": {"level:7": Bounds(low=6, high=5)}}, "bounds.level:7", "must not be less"),
         (
@@ -88,6 +99,18 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ({"min_score": 0, "max_score": MAX_RAW - 1}, "no bits are left for ties"),
         ({"min_score": 0, "max_score": 9, "max_total": 9}, "max_total has no effect"),
         ({"min_score": 0, "max_score": 9, "bounds": {"level:7": Bounds(high=5)}}, "bounds of level:7 have no effect"),
+        ({"min_score": 0, "max_score": 9, "values": {"level": ("7",)}}, "values of level have no effect"),
+        (
+            {
+                "min_score": 0,
+                "max_score": 9,
+                "dimensions": ("level",),
+                "values": {"level": ("1",)},
+                "bounds": {"level:7": Bounds(high=5)},
+            },
+            "'7' is not one of the declared values",
+        ),
+        ({"min_score": 0, "max_score": 9, "new_values": "anyone"}, 'new_values = "anyone" has no effect'),
     ],
 )
 def test_what_is_unwise_is_a_warning(rules: dict[str, Any], warning: str) -> None:
@@ -104,6 +127,14 @@ def test_what_is_unwise_is_a_warning(rules: dict[str, Any], warning: str) -> Non
         {"tie_break": "none"},
         {"min_score": 0, "max_score": MAX_RAW // 2 - 1},
         {"aggregation": "sum", "min_score": 0, "max_score": 9, "max_total": 1_000_000},
+        {"min_score": 0, "max_score": 9, "new_values": "anyone", "submit": "open"},
+        {
+            "min_score": 0,
+            "max_score": 9,
+            "dimensions": ("level",),
+            "values": {"level": ("7",)},
+            "bounds": {"level:7": Bounds(high=5)},
+        },
     ],
 )
 def test_what_is_wise_has_no_warning(rules: dict[str, Any]) -> None:
