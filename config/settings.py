@@ -266,6 +266,9 @@ SCORE_CHECKS = env.words(
     "anticheat.checks.token.AttemptToken,anticheat.checks.pace.Pace,anticheat.checks.timing.Timing,"
     "anticheat.checks.replay.ReplayAlways",
 )
+# reads of a game that says nothing else (`limits`), of each player and address; 0: no limit
+PLAYER_READS_PER_SECOND = 50 if PRODUCTION else 0
+ADDRESS_READS_PER_SECOND = 4 * PLAYER_READS_PER_SECOND
 KEY_SUBMITS_PER_SECOND = env.number("RUNG_KEY_RATE", 0, least=0, most=1_000_000)  # of each API key; 0: no limit
 KEY_SUBMITS_AT_ONCE = env.number("RUNG_KEY_BURST", 100, least=1, most=1_000_000)
 # dotted paths of classes that judge with history, when a batch is stamped (leaderboards/improvements.py)

@@ -15,6 +15,7 @@ from config.errors import UnsupportedMediaType
 from config.request_context import current
 from players.access import Caller
 from players.authentication import caller_from_header
+from players.limits import Quota
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -88,6 +89,7 @@ class Call(msgspec.Struct):
     peer: str  # at the other end of the connection: the caller, or a proxy
     content: bytes = b""
     known: Caller | None = None
+    quota: Quota | None = None  # of its reads, where they are limited
     asked: Any = None  # once it is read: done again, it is the same
 
     @property
