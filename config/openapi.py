@@ -89,7 +89,9 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
             responses=responses,
             tags=[tag],
         )
-        return extend(method)
+        described = extend(method)
+        described.query = query  # type: ignore[attr-defined]  # config/api.py asks for it
+        return described
 
     return decorate
 
@@ -151,4 +153,5 @@ def document() -> bytes:
 @csrf_exempt  # so that a POST is told that there is none, not that it lacks a cookie
 @require_safe
 def openapi_json(request: HttpRequest) -> HttpResponse:
+    wire.query(request.META["QUERY_STRING"].encode("latin-1"), wire.NoQuery)
     return HttpResponse(document(), content_type="application/json", headers={"Cache-Control": "public, max-age=60"})

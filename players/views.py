@@ -29,6 +29,7 @@ class CallerView(ApiView):
         super().initial(request, *args, **kwargs)
         if request.method in ("GET", "HEAD") or (self.reads_by_post and request.method == "POST"):
             self.limit(read_quotas([(self.caller, kwargs.get("game", ""), self.address)])[0])
+        self.check_no_query()
 
     def limit(self, quota: Quota | None) -> None:
         self.quota = quota

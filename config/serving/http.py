@@ -119,10 +119,12 @@ class Http(HttpToolsProtocol):
         self.flow.resume_reading()
 
     def _refuse(self, error: DomainError) -> None:
-        body = problem.body_of(error, request_id=new_request_id())
+        request_id = new_request_id()
+        body = problem.body_of(error, request_id=request_id)
         head = (
             f"HTTP/1.1 {error.status} {error.title}\r\ncontent-type: {problem.CONTENT_TYPE}\r\n"
-            f"content-length: {len(body)}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n"
+            f"content-length: {len(body)}\r\ncache-control: no-store\r\nx-request-id: {request_id}\r\n"
+            "connection: close\r\n\r\n"
         )
         if self._answered is None or self._answered.response_complete:
             self.transport.write(head.encode() + body)

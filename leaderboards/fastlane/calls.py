@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from django.conf import settings
-from django.http import QueryDict
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
@@ -128,10 +127,14 @@ class Call(msgspec.Struct):
 
 
 @lru_cache(maxsize=4096)
+def canonical(text: bytes, to: type[Any]) -> bytes:
+    """The same for all queries that ask for the same: in any order, spelling, or with defaults said."""
+    return repr(wire.query(text, to)).encode()
+
+
+@lru_cache(maxsize=4096)
 def _query(text: bytes, to: type[Any]) -> Any:
-    given = QueryDict(text) if text else {}
-    known = {field.encode_name for field in msgspec.structs.fields(to)}
-    return wire.convert({name: value for name, value in given.items() if name in known}, to, strict=False)
+    return wire.query(text, to)
 
 
 def call_of(scope: Any) -> Call | None:

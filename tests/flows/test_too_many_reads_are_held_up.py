@@ -150,9 +150,9 @@ def test_without_their_server_reads_are_counted_by_each_process_alone(
 def test_a_household_of_ipv6_is_one_address(door: ApiClient, solo: Mode, settings: Settings) -> None:
     _limit(address=(NEVER, 2))
     settings.PROXIES = 1
-    codes = []
-    for address in ("2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1"):
-        codes.append(door.get(BOARD, headers={"X-Forwarded-For": f"6.6.6.6, {address}"}).status_code)
+    addresses = ("2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1")
+    told_by_proxy = [{"X-Forwarded-For": f"6.6.6.6, {address}"} for address in addresses]
+    codes = [door.get(BOARD, headers=headers).status_code for headers in told_by_proxy]
     assert codes == [200, 200, 429, 200]
 
 
