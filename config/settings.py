@@ -298,7 +298,7 @@ REPLAY_BOUNDS = {  # of a verifier: anticheat/sandbox.py
 # dotted paths of functions that the drainer hands (mode, changes) once the boards show them (leaderboards/send.py)
 AFTER_SEND = ["leaderboards.live.touched.boards_touched", "leaderboards.noticing.activity_note"]
 # sockets, for each web process
-SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 100, least=1, most=1_000_000)
+SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 50, least=1, most=1_000_000)
 SOCKETS_A_PLAYER = env.number("RUNG_SOCKETS_PER_PLAYER", 20, least=1, most=1_000_000)
 LARGEST_MESSAGE = 16 * 1024  # bytes
 SLOW_SOCKET_SECONDS = env.number("RUNG_SLOW_SOCKET_SECONDS", 10, least=1, most=600)  # that one message may take to go
