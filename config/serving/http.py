@@ -126,7 +126,12 @@ class Http(HttpToolsProtocol):
             f"content-length: {len(body)}\r\ncache-control: no-store\r\nx-request-id: {request_id}\r\n"
             "connection: close\r\n\r\n"
         )
-        if self._answered is None or self._answered.response_complete:
+        answered = self._answered
+        if answered is not None and answered is self.cycle and not answered.response_started:
+            answered.disconnected = True  # it has begun to wait for its body: this is its answer
+            answered.message_event.set()
+            answered = None
+        if answered is None or answered.response_complete:
             self.transport.write(head.encode() + body)
         self.transport.close()
 
