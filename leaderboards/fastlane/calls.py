@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from config import wire
 from config.address import client_address
+from config.bridge import is_text
 from config.errors import UnsupportedMediaType
 from config.request_context import current
 from players.access import Caller
@@ -186,19 +187,11 @@ def _is_of_the_house(cookie: bytes) -> bool:
 
 
 def _is_plain(scope: Any, headers: dict[bytes, bytes]) -> bool:
-    if not _is_text(scope["path"]):
+    if not is_text(scope["path"]):
         return False
     if scope["method"] == "GET" and (b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"):
         return False  # with a body, which is bounded like any other
     return headers.get(b"content-type", b"application/json" if scope["method"] == "GET" else b"") in _KINDS
-
-
-def _is_text(path: str) -> bool:
-    """Bytes that are no UTF-8 stand in it as halves of pairs."""
-    try:
-        return path.isascii() or bool(path.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _is_ours(headers: dict[bytes, bytes], scope: Any) -> bool:
