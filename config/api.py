@@ -107,10 +107,13 @@ class ApiView(APIView):
         return self.request._request.body  # noqa: SLF001 - DRF's stream misses a body sent in chunks
 
     def query(self, to: type[S]) -> S:
-        """The query's parameters that the type knows; others are ignored."""
-        known = {field.encode_name for field in msgspec.structs.fields(to)}
-        given = {name: value for name, value in self.request.query_params.items() if name in known}
-        return wire.convert(given, to, strict=False)
+        return wire.query(self.request.META["QUERY_STRING"].encode("latin-1"), to)
+
+    def check_no_query(self) -> None:
+        """Where the method takes no query. One that takes some reads it when it needs it."""
+        handler = getattr(self, (self.request.method or "").lower(), None)
+        if getattr(handler, "query", wire.NoQuery) is None:  # none at all: a method that there is not
+            self.query(wire.NoQuery)
 
     def answer(self, value: object = None, *, status: int = 200) -> Response:
         return Response(value, status=status)

@@ -195,6 +195,7 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
+        "rung.path_is_text": is_text(scope["path"]),
     }
     _add_headers(environ, scope["headers"])
     if "*" in environ.get(
@@ -203,6 +204,14 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
         environ["CONTENT_TYPE"] = environ["CONTENT_TYPE"].partition(";")[0]
     environ["CONTENT_LENGTH"] = str(len(body))  # what came, whatever was declared
     return environ
+
+
+def is_text(path: str) -> bool:
+    """Bytes that are no UTF-8 stand in it as halves of pairs."""
+    try:
+        return path.isascii() or bool(path.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _add_headers(environ: dict[str, Any], headers: Iterable[tuple[bytes, bytes]]) -> None:

@@ -39,6 +39,9 @@ REPLICA_PASSED_OVER = Counter(
 CHECKS_FAILED = Counter("rung_score_checks_failed", "Checks that raised; what they should have judged waits", ["check"])
 VERDICTS = Counter("rung_verdicts", "Attempts that a check had something to say of", ["check", "verdict"])
 PACE_UNKNOWN = Counter("rung_pace_unknown", "Scores let through without their pace: the cache server did not answer")
+BUCKETS_ALONE = Counter(
+    "rung_limits_alone", "Calls counted by their process alone: the cache server did not answer for their limits"
+)
 BATCHES_SET_ASIDE = Counter("rung_batches_set_aside", "Batches that could not be applied and were set aside", ["kind"])
 BOARD_LAG = Gauge(
     "rung_board_lag_seconds", "Age of the oldest score that no board shows yet", multiprocess_mode="mostrecent"

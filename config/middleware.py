@@ -69,6 +69,8 @@ class ProblemMiddleware:
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> None:
         if request.resolver_match is not None:
             current().route = "/" + request.resolver_match.route
+        if not request.META.get("rung.path_is_text", True):
+            raise Http404  # Django makes text of it all the same: two addresses, or two players, would be one
 
     def process_exception(self, request: HttpRequest, raised: Exception) -> HttpResponse | None:
         """What DRF's handler does for API views, for all others."""

@@ -41,6 +41,14 @@ _HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
     },
     "Retry-After": {"description": "Seconds", "schema": {"type": "integer", "minimum": 0}},
+    "RateLimit-Policy": {
+        "description": "Of each bucket that the call met: q, how much it holds; w, the seconds in which it refills",
+        "schema": {"type": "string", "examples": ['"address-read";q=200;w=1']},
+    },
+    "RateLimit": {
+        "description": "Of each: r, what is left; t, the seconds until it is full. Not in answers for any cache",
+        "schema": {"type": "string", "examples": ['"address-read";r=137;t=1']},
+    },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
 }
 _HEADERS_OF = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
@@ -60,7 +68,7 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
 ) -> Callable[[F], F]:
     """Says in the OpenAPI document what a view method takes and answers. `upload`: media types of bytes it takes."""
     taken = {kind: {"description": "Bytes, taken as they are"} for kind in upload} or None
-    refused = {*ALWAYS, *problems, *((413, 415) if body or taken else ()), 503}
+    refused = {*ALWAYS, *problems, *((413, 415) if body or taken else ()), 429, 503}
     responses: dict[Any, Any] = {
         (status, "application/json") if wire_type else status: OpenApiResponse(
             wire.ref(wire_type) if wire_type else None, description=_MEANINGS[status]
@@ -81,7 +89,9 @@ def describe(  # noqa: PLR0913 - one for each thing that is said
             responses=responses,
             tags=[tag],
         )
-        return extend(method)
+        described = extend(method)
+        described.query = query  # type: ignore[attr-defined]  # config/api.py asks for it
+        return described
 
     return decorate
 
@@ -118,7 +128,7 @@ def add_wire_types(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         if "requestBody" in operation:
             operation["requestBody"]["required"] = True
         for status, response in operation["responses"].items():
-            names = ("X-Request-Id", *_HEADERS_OF.get(int(status), ()))
+            names = ("X-Request-Id", "RateLimit-Policy", "RateLimit", *_HEADERS_OF.get(int(status), ()))
             response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     return result
 
@@ -143,4 +153,5 @@ def document() -> bytes:
 @csrf_exempt  # so that a POST is told that there is none, not that it lacks a cookie
 @require_safe
 def openapi_json(request: HttpRequest) -> HttpResponse:
+    wire.query(request.META["QUERY_STRING"].encode("latin-1"), wire.NoQuery)
     return HttpResponse(document(), content_type="application/json", headers={"Cache-Control": "public, max-age=60"})

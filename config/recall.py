@@ -93,6 +93,11 @@ class Recall(Generic[K, V]):
         """All of it, in this process."""
         self._kept.clear()
 
+    def at_hand(self, key: K) -> V | None:
+        """Without loading it."""
+        kept = self._kept.get(key)
+        return kept[2] if kept is not None and kept[0] == changes.epoch and kept[1] > time.monotonic() else None
+
     def get(self, key: K) -> V | None:
         epoch = changes.epoch
         if epoch is None:

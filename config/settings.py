@@ -266,6 +266,9 @@ SCORE_CHECKS = env.words(
     "anticheat.checks.token.AttemptToken,anticheat.checks.pace.Pace,anticheat.checks.timing.Timing,"
     "anticheat.checks.replay.ReplayAlways",
 )
+# reads of a game that says nothing else (`limits`), of each player and address; 0: no limit
+PLAYER_READS_PER_SECOND = 50 if PRODUCTION else 0
+ADDRESS_READS_PER_SECOND = 4 * PLAYER_READS_PER_SECOND
 KEY_SUBMITS_PER_SECOND = env.number("RUNG_KEY_RATE", 0, least=0, most=1_000_000)  # of each API key; 0: no limit
 KEY_SUBMITS_AT_ONCE = env.number("RUNG_KEY_BURST", 100, least=1, most=1_000_000)
 # dotted paths of classes that judge with history, when a batch is stamped (leaderboards/improvements.py)
@@ -295,7 +298,7 @@ REPLAY_BOUNDS = {  # of a verifier: anticheat/sandbox.py
 # dotted paths of functions that the drainer hands (mode, changes) once the boards show them (leaderboards/send.py)
 AFTER_SEND = ["leaderboards.live.touched.boards_touched", "leaderboards.noticing.activity_note"]
 # sockets, for each web process
-SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 100, least=1, most=1_000_000)
+SOCKETS_AN_ADDRESS = env.number("RUNG_SOCKETS_PER_ADDRESS", 50, least=1, most=1_000_000)
 SOCKETS_A_PLAYER = env.number("RUNG_SOCKETS_PER_PLAYER", 20, least=1, most=1_000_000)
 LARGEST_MESSAGE = 16 * 1024  # bytes
 SLOW_SOCKET_SECONDS = env.number("RUNG_SLOW_SOCKET_SECONDS", 10, least=1, most=600)  # that one message may take to go

@@ -1,15 +1,18 @@
 """How wire types are declared, read and written: msgspec Structs, from which every door and OpenAPI live."""
 
 import re
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 
 from config.errors import InvalidRequest
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
@@ -21,6 +24,7 @@ _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 _LONGEST = 200  # characters of what was sent, in an answer
+_MOST_PARAMETERS = 100  # of a query; no address has as many
 _registered: list[type] = []
 _INSTEAD = "instead"  # msgspec describes a Decimal as a string, whatever it is told; this says what to put there
 
@@ -76,6 +80,33 @@ def convert(value: object, to: type[T], *, strict: bool = True) -> T:
         return msgspec.convert(value, to, strict=strict, dec_hook=_own)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
+
+
+class NoQuery(Incoming):
+    """Of an address that takes no query parameters."""
+
+
+def query(text: bytes, to: type[S]) -> S:
+    """A query string as `to`. A parameter that we do not know, or that comes twice, must not be lost in silence."""
+    try:
+        pairs = parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS)
+    except ValueError:  # UnicodeDecodeError is one
+        raise InvalidRequest("The query is not UTF-8, or has too many parameters.") from None
+    known = {field.encode_name for field in msgspec.structs.fields(to)}
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        if name not in known or name in given:
+            raise _query_refusal(name, known, twice=name in given)
+        given[name] = value
+    return convert(given, to, strict=False)
+
+
+def _query_refusal(name: str, known: Collection[str], *, twice: bool) -> InvalidRequest:
+    name = _short(name.replace("\0", ""))
+    if twice:
+        return InvalidRequest(f"{name}: stands in the query more than once.", errors={name: ["more than once"]})
+    there_are = f"There are: {', '.join(sorted(known))}." if known else "This address takes none."
+    return InvalidRequest(f"There is no query parameter {name!r}. {there_are}", errors={name: ["unknown"]})
 
 
 def encode(value: object) -> bytes:

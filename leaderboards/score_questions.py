@@ -69,9 +69,10 @@ def score(request: Request, there: Place) -> Asked:
 
 
 def scores(request: Request, game: str) -> tuple[GameRecord, Items]:
-    record = access.may(request.caller, Scope.SUBMIT, game)
-    modes: dict[str, Mode | DomainError] = {}
     caller = request.caller
+    request.query(wire.NoQuery)
+    record = access.may(caller, Scope.SUBMIT, game)
+    modes: dict[str, Mode | DomainError] = {}
     return record, [_item(sent, record, caller, modes) for sent in _sent(request)]
 
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from config.wire import NUMBER, Exact, Incoming, Instant, Outgoing, described_as
 from leaderboards.rules.encoding import MAX_DECIMALS
@@ -24,6 +24,7 @@ from leaderboards.rules.mode import (
 )
 from leaderboards.rules.windows import Kind
 from players.names import SLUG
+from players.wire import LimitsDeclaration
 
 _WRITTEN = {"type": "string", "pattern": f"^{NUMBER.pattern}$"}
 ScoreIn = Annotated[
@@ -107,6 +108,7 @@ class ModeDeclaration(Incoming):
 class GameDeclaration(Incoming):
     title: Title = ""
     public: bool = True
+    limits: LimitsDeclaration = field(default_factory=LimitsDeclaration)
     modes: dict[str, ModeDeclaration] = {}
 
 

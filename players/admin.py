@@ -32,7 +32,7 @@ _SCOPES = {
 class GameAdmin(admin.ModelAdmin):
     list_display = ["slug", "title", "public", "created_at"]
     search_fields = ["slug", "title"]
-    fields = ["slug", "title", "public"]
+    fields = ["slug", "title", "public", "limits"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Game | None = None) -> list[str]:
         return ["slug"] if obj else []  # addresses and tokens name it

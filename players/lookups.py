@@ -10,6 +10,7 @@ from players import keys
 from players.models import ApiKey, ErasedId, Game, Player
 from players.names import SLUG
 from players.profile import id_digest
+from players.rates import Limits, limits_of
 from players.scopes import Scope
 
 _USED_EVERY = timedelta(minutes=1)  # how exact "last used" is
@@ -22,6 +23,7 @@ class GameRecord:
     title: str
     public: bool
     signing_secret: str = ""
+    limits: Limits | None = None
 
     def __repr__(self) -> str:
         return f"GameRecord({self.slug!r})"  # never with the secret
@@ -36,9 +38,10 @@ class KeyRecord:
 
 
 def _load_game(slug: str) -> GameRecord | None:
-    fields = ("pk", "slug", "title", "public", "signing_secret")
-    row = Game.objects.filter(slug=slug).values_list(*fields).first()
-    return None if row is None else GameRecord(*row)
+    row = Game.objects.filter(slug=slug).first()
+    if row is None:
+        return None
+    return GameRecord(row.pk, row.slug, row.title, row.public, row.signing_secret, limits_of(row.limits))
 
 
 def _load_key(text: str) -> KeyRecord | None:
@@ -71,6 +74,11 @@ _tokens: Recall[tuple[int, str], tuple[datetime | None]] = Recall(_load_tokens_v
 
 def game(slug: str) -> GameRecord | None:
     return _games.get(slug) if SLUG.fullmatch(slug) else None
+
+
+def game_at_hand(slug: str) -> GameRecord | None:
+    """Without asking anybody: only if it is remembered."""
+    return _games.at_hand(slug)
 
 
 def key(text: str) -> KeyRecord | None:

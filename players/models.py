@@ -14,10 +14,12 @@ from django.db.models import F, Q
 from django.db.models.functions import Upper
 from django.utils import timezone
 
+from config.errors import InvalidRequest
 from config.moments import RULE, can_be_kept
 from config.sql import numbers
 from players import names
 from players.profile import profile_checks
+from players.rates import limits_checked
 from players.scopes import Scope
 
 valid_slug = RegexValidator(rf"^{names.SLUG.pattern}\Z", names.SLUG_RULE)
@@ -33,6 +35,12 @@ class Game(models.Model):
     slug = models.CharField(max_length=50, unique=True, validators=[valid_slug])
     title = models.CharField(max_length=100)
     public = models.BooleanField(default=True, help_text="Off: reading needs a key or a token.")
+    limits = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='How often callers may read, for example {"player": {"read": {"per_second": 50, "burst": 50}}}; also'
+        " for “address”. per_second 0: no limit. Empty: the defaults.",
+    )
     # HS256 needs it in clear, so it cannot be hashed; it is in no admin page, export or log (docs/adr/0005)
     signing_secret = models.CharField(max_length=64, default=new_signing_secret, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -42,6 +50,12 @@ class Game(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    def clean(self) -> None:
+        try:
+            self.limits = limits_checked(self.limits or {})
+        except InvalidRequest as error:
+            raise ValidationError({"limits": error.detail}) from None
 
 
 class ApiKey(models.Model):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from config.wire import Incoming, Instant, Outgoing
 from players.names import REGION, SLUG
@@ -31,6 +31,26 @@ class PlayerUpsert(Incoming):
     country: Country | UnsetType | None = UNSET
     region: Region | UnsetType | None = UNSET
     avatar_url: Avatar | UnsetType | None = UNSET
+
+
+class Allowed(Incoming):
+    """Nothing a second: no limit. Without a burst, what a second allows."""
+
+    per_second: Annotated[float, Meta(ge=0, le=100_000)]
+    burst: Annotated[int, Meta(ge=1, le=100_000)] | UnsetType = UNSET
+
+
+class LimitsOf(Incoming):
+    """Of one kind of caller; what is left out has the default."""
+
+    read: Allowed | UnsetType = UNSET
+
+
+class LimitsDeclaration(Incoming):
+    """How often callers may do what in a game: `[games.arena.limits]`."""
+
+    player: LimitsOf = field(default_factory=LimitsOf)
+    address: LimitsOf = field(default_factory=LimitsOf)
 
 
 class PlayerProfile(Outgoing):

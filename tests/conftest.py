@@ -14,6 +14,7 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
 
 from config import recall, valkey
+from config.buckets import buckets
 from leaderboards.histograms import histograms
 from leaderboards.history import cohorts
 from leaderboards.waiting import names
@@ -94,6 +95,7 @@ def _empty_valkey() -> Iterator[None]:
     histograms.forget()
     cohorts.forget()
     names.forget()
+    buckets.forget()
     recall.forget()  # what the database has rolled back must not be remembered either
 
 

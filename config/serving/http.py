@@ -36,14 +36,14 @@ class _HotCycle:
 
     __slots__ = (
         "answer", "began", "body", "call", "disconnected", "keep_alive", "message_event", "more_body",
-        "response_complete", "scope",
+        "response_complete", "response_started", "scope",
     )  # fmt: skip
 
     def __init__(self, scope: Any, call: Any) -> None:
         self.scope, self.call, self.began = scope, call, time.perf_counter()
         self.body = bytearray()
         self.more_body = self.keep_alive = True
-        self.response_complete = self.disconnected = False
+        self.response_started = self.response_complete = self.disconnected = False
         self.message_event = self  # nobody waits for it
         self.answer: asyncio.Future[Any] | None = None
 
@@ -209,7 +209,11 @@ class Http(HttpToolsProtocol):
 
     def _refuse(self, error: DomainError) -> None:
         """Answers what is no request that anybody could answer, and hears no more from this connection."""
-        if self._answered is not None and not self._answered.response_complete:
+        answered = self._answered
+        if answered is not None and answered is self.cycle and answered.more_body and not answered.response_started:
+            answered.disconnected = True  # it has begun to wait for its body: this is its answer
+            answered.message_event.set()
+        elif answered is not None and not answered.response_complete:
             self.transport.close()
             return
         request_id = new_request_id()

@@ -54,6 +54,8 @@ class MeView(StandingView):
 
 
 class LookupView(CallerView):
+    reads_by_post = True
+
     @describe(
         "Where many players stand",
         body=Lookup,

@@ -25,7 +25,7 @@ _ADDING = ("SecurityMiddleware", "CSPMiddleware", "XFrameOptionsMiddleware")
 def told(call: Call, value: object, *, status: int = 200) -> Answer:
     body = wire.encode(value)
     headers = _ordinary(call.route.allow, settings.SECURE_SSL_REDIRECT, private=b"authorization" in call.headers)
-    return Answer(status, _measured(headers, body), body)
+    return Answer(status, _measured(_limited(call, headers), body), body)
 
 
 @lru_cache(maxsize=64)
@@ -39,6 +39,7 @@ def page(call: Call, shown: Shown, *, public: bool) -> Answer:
     cached = _PUBLIC if public else _PRIVATE
     headers = [(b"etag", shown.etag), cached, (b"vary", b"Accept-Encoding, Authorization")]
     headers += [(b"allow", call.route.allow), *_added()]
+    headers = _limited(call, headers, public=public)
     if shown.is_known_by(call.headers.get(b"if-none-match")):
         return Answer(304, _measured(headers, b""), b"")
     body = shown.body
@@ -51,7 +52,15 @@ def page(call: Call, shown: Shown, *, public: bool) -> Answer:
 def refused(call: Call, error: DomainError) -> Answer:
     body = problem.body_of(error, request_id=call.request_id)
     own = [(name.lower().encode(), value.encode()) for name, value in problem.headers_of(error).items()]
-    return Answer(error.status, _measured([_PROBLEM, *own, (b"allow", call.route.allow), _VARY, *_added()], body), body)
+    headers = _limited(call, [_PROBLEM, *own, (b"allow", call.route.allow), _VARY, *_added()])
+    return Answer(error.status, _measured(headers, body), body)
+
+
+def _limited(call: Call, headers: Headers, *, public: bool = False) -> Headers:
+    if call.quota is None:
+        return headers
+    said = [(name.lower().encode(), value.encode()) for name, value in call.quota.headers(public=public)]
+    return [*headers, *said]
 
 
 def _measured(headers: Headers, body: bytes) -> Headers:

@@ -5,16 +5,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from django.conf import settings
-from django.http import QueryDict
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from config import wire
 from config.address import client_address
+from config.bridge import is_text
 from config.errors import UnsupportedMediaType
 from config.request_context import new_request_id
 from players.access import Caller
 from players.authentication import caller_from_header
+from players.limits import Quota
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -88,6 +89,7 @@ class Call(msgspec.Struct):
     peer: str  # at the other end of the connection: the caller, or a proxy
     content: bytes = b""
     known: Caller | None = None
+    quota: Quota | None = None  # of its reads, where they are limited
     asked: Any = None  # once it is read: done again, it is the same
 
     @property
@@ -130,10 +132,14 @@ class Call(msgspec.Struct):
 
 
 @lru_cache(maxsize=4096)
+def canonical(text: bytes, to: type[Any]) -> bytes:
+    """The same for all queries that ask for the same: in any order, spelling, or with defaults said."""
+    return repr(wire.query(text, to)).encode()
+
+
+@lru_cache(maxsize=4096)
 def _query(text: bytes, to: type[Any]) -> Any:
-    given = QueryDict(text) if text else {}
-    known = {field.encode_name for field in msgspec.structs.fields(to)}
-    return wire.convert({name: value for name, value in given.items() if name in known}, to, strict=False)
+    return wire.query(text, to)
 
 
 def call_of(scope: Any, request_id: str | None = None) -> Call | None:
@@ -186,19 +192,11 @@ def _is_of_the_house(cookie: bytes) -> bool:
 
 
 def _is_plain(scope: Any, headers: dict[bytes, bytes]) -> bool:
-    if not _is_text(scope["path"]):
+    if not is_text(scope["path"]):
         return False
     if scope["method"] == "GET" and (b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"):
         return False  # with a body, which is bounded like any other
     return headers.get(b"content-type", b"application/json" if scope["method"] == "GET" else b"") in _KINDS
-
-
-def _is_text(path: str) -> bool:
-    """Bytes that are no UTF-8 stand in it as halves of pairs."""
-    try:
-        return path.isascii() or bool(path.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _is_ours(headers: dict[bytes, bytes], scope: Any) -> bool:

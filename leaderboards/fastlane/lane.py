@@ -19,7 +19,7 @@ from config.errors import DomainError
 from config.request_context import current
 from leaderboards import first_scores, questions, score_questions
 from leaderboards.board_states import Asked, lookup_state, standing_states
-from leaderboards.fastlane import answers, pages
+from leaderboards.fastlane import answers, pages, reads
 from leaderboards.fastlane.calls import ME, Answer, Call, call_of
 from leaderboards.fastlane.coalescer import Coalescer, Full, Run
 from leaderboards.score_questions import Place
@@ -63,7 +63,9 @@ class FastLane:
         """At once where it is known, else when its turn has come."""
         if call.route.lane == "board":
             shown = pages.public_page(call)
-            if shown is not None:
+            if shown is not None and reads.at_hand(call):
+                if (refusal := reads.refusal(call)) is not None:
+                    return answers.refused(call, refusal)
                 return answers.page(call, shown, public=True)
         try:
             return self.lanes[call.route.lane].ask(call.game, call)
@@ -121,6 +123,7 @@ def _failed(call: Call, error: Exception) -> Answer:
 
 
 def _standings(calls: Sequence[Call]) -> Sequence[Answer]:
+    reads.count(calls)
     asked = _asked(calls)
     told = iter(standing_states([one for one in asked if not isinstance(one, DomainError)]))
     found = [one if isinstance(one, DomainError) else next(told) for one in asked]
@@ -135,6 +138,9 @@ def _asked(calls: Sequence[Call]) -> list[Asked | DomainError]:
     known: dict[tuple[object, ...], tuple[Asked | DomainError, Call]] = {}
     asked = list[Asked | DomainError]()
     for call in calls:
+        if (refusal := reads.refusal(call)) is not None:
+            asked.append(refusal)
+            continue
         alike = call.route, call.game, call.mode, call.window, call.query_string, call.headers.get(b"authorization")
         if alike not in known:
             known[alike] = _tried(_standing, call), call
@@ -204,6 +210,7 @@ def _batch(call: Call) -> Answer:
 
 
 def _lookups(calls: Sequence[Call]) -> Sequence[Answer]:
+    reads.count(calls)
     return [_one(_lookup, call) for call in calls]
 
 
@@ -213,6 +220,7 @@ def _lookup(call: Call) -> Answer:
 
 
 def _boards(calls: Sequence[Call]) -> Sequence[Answer]:
+    reads.count(calls)
     return [_one(_board, call) for call in calls]
 
 
@@ -235,7 +243,7 @@ def _tried(act: Callable[[Call], Any], call: Call) -> Any:
 
 
 def _one(act: Callable[[Call], Answer], call: Call) -> Answer:
-    found = _tried(act, call)
+    found = reads.refusal(call) or _tried(act, call)
     return answers.refused(call, found) if isinstance(found, DomainError) else found
 
 

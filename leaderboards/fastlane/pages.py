@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import structlog
 from django.conf import settings
@@ -10,13 +11,14 @@ from django.core.cache import cache
 
 from config import recall, wire
 from config.api import Shown
+from config.errors import InvalidRequest
 from leaderboards import tops
 from leaderboards.board_states import board_state
 from leaderboards.boards import store
 from leaderboards.boards.board import Board
 from leaderboards.boards.guard import guard
 from leaderboards.boards.store import Slot
-from leaderboards.fastlane.calls import Call
+from leaderboards.fastlane.calls import Call, canonical
 from leaderboards.wire_scores import BoardQuery
 
 log = structlog.get_logger(__name__)
@@ -54,14 +56,17 @@ def public_page(call: Call) -> Shown | None:
     """Without asking anybody: the game was public, and what was shown is still so."""
     if b"authorization" in call.headers:
         return None
-    found = _kept.get(_public(call))
+    try:
+        found = _kept.get(_public(call))
+    except InvalidRequest:
+        return None
     return found.shown if found is not None and found.is_good else None
 
 
 def page(call: Call, board: Board, asked: BoardQuery, *, public: bool) -> Shown:
     if board.viewer is not None:  # nobody else is to be shown it
         return Shown.of(wire.encode(board_state(board, asked=asked)))
-    key = (board, call.query_string)
+    key = (board, canonical(call.query_string, BoardQuery))
     found = _kept.get(key)
     if found is None or not found.is_good:
         found = _made(board, call, asked)
@@ -92,7 +97,7 @@ def _keep(key: _Key, found: _Kept) -> None:
 
 
 def _public(call: Call) -> _Key:
-    return call.game, call.mode, call.window, call.query_string
+    return call.game, call.mode, call.window, canonical(call.query_string, BoardQuery)
 
 
 def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
@@ -102,7 +107,7 @@ def _made(board: Board, call: Call, asked: BoardQuery) -> _Kept | None:
     if changes is None or epoch is None:
         return None
     shown, age = _shared(board, call, asked)
-    return _Kept(shown, slots, changes, epoch, began + SECONDS - age, call.query_string)
+    return _Kept(shown, slots, changes, epoch, began + SECONDS - age, canonical(call.query_string, BoardQuery))
 
 
 def _shared(board: Board, call: Call, asked: BoardQuery) -> tuple[Shown, float]:
@@ -110,7 +115,8 @@ def _shared(board: Board, call: Call, asked: BoardQuery) -> tuple[Shown, float]:
     if settings.WEB_PROCESSES == 1:
         return _rendered(board, asked)
     now, marks = time.time(), [store.mark(slot) for slot in board.slots]
-    key = f"page:{board.mode.pk}:{board.mode.generation}:{board.window.id}:{board.scope}:{call.query_string.hex()}"
+    query = blake2b(canonical(call.query_string, BoardQuery), digest_size=16).hexdigest()
+    key = f"page:{board.mode.pk}:{board.mode.generation}:{board.window.id}:{board.scope}:{query}"
     known = cache.get(key[:200])
     if known is not None and known[0] == (key, marks) and 0 <= now - known[1] < SECONDS:
         return Shown(*known[2:]), now - known[1]

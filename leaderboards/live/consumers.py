@@ -6,37 +6,59 @@ Plain ASGI: Channels' own consumers have a channel each on the layer and hop thr
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from math import ceil
 from typing import Any, TypeVar
 
 import structlog
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable
 
 from config import errors, problem
-from config.address import address_of
+from config.address import address_of, network_of
 from config.metrics import SOCKETS_CLOSED
-from config.request_context import begin, new_request_id
+from config.request_context import begin, current, new_request_id
 from leaderboards.live import limits, looks, messages
 from leaderboards.live.hub import Hub, hub
-from leaderboards.live.limits import Pace
+from leaderboards.live.limits import Connects, Pace
 from leaderboards.live.looks import Papers, papers_of
 from leaderboards.live.messages import Message
-from leaderboards.live.origins import may_connect
+from leaderboards.live.origins import is_served, may_connect
 from leaderboards.live.sockets import TOO_MANY, UNAUTHENTICATED, Socket
 from leaderboards.live.subscriptions import BoardSubscription, RankSubscription
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+_connects = Connects()
 _PAUSES = (0.2, 0.5, 1.0)  # seconds
 
 
 async def live_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     await receive()  # websocket.connect
+    address = network_of(address_of(scope))
+    if wait := _connects.wait(address):
+        SOCKETS_CLOSED.labels("rate").inc()
+        await _refuse(scope, send, errors.RateLimited("There are too many new sockets.", retry_after=ceil(wait)))
+        return
+    if not is_served(scope):
+        SOCKETS_CLOSED.labels("host").inc()
+        await _refuse(scope, send, errors.InvalidRequest("The Host is not one that Rung serves (ALLOWED_HOSTS)."))
+        return
     if not may_connect(scope):
         SOCKETS_CLOSED.labels("origin").inc()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
     await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
-    await LiveConsumer(hub, Socket(send, address=address_of(scope)), papers_of(scope)).serve(receive)
+    await LiveConsumer(hub, Socket(send, address=address), papers_of(scope)).serve(receive)
+
+
+async def _refuse(scope: Any, send: Any, error: errors.DomainError) -> None:
+    """Before it is opened, as an answer to a request, where the server can."""
+    if "websocket.http.response" not in (scope.get("extensions") or {}):
+        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        return
+    told = {"Content-Type": problem.CONTENT_TYPE, "X-Request-Id": current().request_id} | problem.headers_of(error)
+    headers = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "websocket.http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": problem.body_of(error)})
 
 
 async def no_such_socket(scope: Any, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:

@@ -14,6 +14,8 @@ from leaderboards.live.subscriptions import Subscription
 MESSAGES_A_SECOND = 20
 MESSAGES_AT_ONCE = 60
 MOST_SUBSCRIPTIONS = 10
+_CONNECTS_A_SECOND, _CONNECTS_AT_ONCE = 5, 100  # of one address, at least
+_MOST_REMEMBERED = 20_000  # addresses
 _Player = tuple[str, str]  # game, player_id
 
 
@@ -33,6 +35,27 @@ class Pace:
             return False
         self._left -= 1
         return True
+
+
+class Connects:
+    """How often each address opens a socket with this process: its socket's place is free again once it is closed."""
+
+    def __init__(self) -> None:
+        self._full_at: dict[str, float] = {}  # when each address' bucket is full again
+
+    def wait(self, address: str) -> float:
+        """Seconds until it may; 0: it may now."""
+        rate = max(_CONNECTS_A_SECOND, settings.SOCKETS_AN_ADDRESS / 10)
+        at_once = max(_CONNECTS_AT_ONCE, 2 * settings.SOCKETS_AN_ADDRESS)
+        now = monotonic()
+        full_at = max(self._full_at.pop(address, now), now) + 1 / rate
+        wait = full_at - now - at_once / rate
+        if wait > 0:
+            full_at -= 1 / rate  # a refusal takes nothing
+        self._full_at[address] = full_at
+        if len(self._full_at) > _MOST_REMEMBERED:
+            del self._full_at[next(iter(self._full_at))]  # who came longest ago
+        return max(wait, 0.0)
 
 
 class Crowd:

@@ -1,17 +1,30 @@
-"""From whose pages a browser may open a socket: it sends our cookies along, whoever made the page."""
+"""Under which of our names, and from whose pages, a socket may be opened: a browser sends our cookies along, whoever
+made the page.
+"""
 
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
-from django.http.request import validate_host
+from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
 
 _PORTS = {"http": ":80", "https": ":443"}
 
 
+def is_served(scope: dict[str, Any]) -> bool:
+    """Whether it asks for a host that is ours, once; as Django asks of every other request."""
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1:
+        return False
+    domain, _ = split_domain_port(hosts[0])
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
 def may_connect(scope: dict[str, Any]) -> bool:
-    """Who names no origin is no browser."""
+    """Of a host that is served. Who names no origin is no browser."""
+    if not is_served(scope):
+        return False
     headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"origin", b"host")}
     origin = headers.get(b"origin")
     if origin is None:
@@ -30,8 +43,7 @@ def may_connect(scope: dict[str, Any]) -> bool:
 
 def _is_own(page: SplitResult, host: str) -> bool:
     port = _PORTS[page.scheme]
-    bare = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
-    return page.netloc.removesuffix(port) == host.removesuffix(port) and validate_host(bare, settings.ALLOWED_HOSTS)
+    return page.netloc.removesuffix(port) == host.removesuffix(port)
 
 
 def _matches(page: SplitResult, pattern: str) -> bool:

@@ -9,6 +9,7 @@ from config.audit import HOUSE, Who
 from config.errors import DomainError, InvalidRequest
 from leaderboards.services.modes import Change, game_declare, mode_declare
 from leaderboards.wire import ConfigFile, ModeDeclaration
+from players.rates import limits_checked
 
 
 def config_apply(*, declared: dict[str, Any], dry_run: bool = False, who: Who = HOUSE) -> list[Change]:
@@ -29,11 +30,20 @@ def config_apply(*, declared: dict[str, Any], dry_run: bool = False, who: Who = 
 
 
 def _read(declared: dict[str, Any]) -> ConfigFile:
+    _check_limits(declared)
     try:
         return wire.convert(declared, ConfigFile)
     except InvalidRequest:
         _find_wrong_mode(declared)
         raise
+
+
+def _check_limits(declared: dict[str, Any]) -> None:
+    for slug, game in _tables(declared.get("games")):
+        try:
+            limits_checked(game.get("limits", {}))
+        except InvalidRequest as error:
+            raise InvalidRequest(f"games.{slug}.{error.detail}") from error
 
 
 def _find_wrong_mode(declared: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ from leaderboards.rules.mode import (
 from leaderboards.wire import GameDeclaration, ModeDeclaration
 from players.models import Game
 from players.names import SLUG, SLUG_RULE
+from players.rates import limits_stored
 
 _WORDS = ("title", "description", "active")
 _SCORES = ("min_score", "max_score", "max_total")
@@ -42,7 +43,8 @@ class Change:
 
 def game_declare(*, slug: str, wanted: GameDeclaration, who: Who = HOUSE) -> tuple[Game, Change]:
     _check_slug(slug, "game")
-    values = {"title": wanted.title or _title(slug), "public": wanted.public}
+    limits = limits_stored(wanted.limits)
+    values = {"title": wanted.title or _title(slug), "public": wanted.public, "limits": limits}
     with transaction.atomic():
         # not first looked for and then made: two that declare it at once must not clash
         game, made = Game.objects.select_for_update(no_key=True).get_or_create(slug=slug, defaults=values)

@@ -193,3 +193,41 @@ def test_bounds_are_kept_scaled(apply: Apply) -> None:
     bounds = 'bounds = { "level:7" = { min_score = 1.5 } }\ndimensions = ["level"]'
     apply(LAPS + bounds)
     assert Mode.objects.get().rules.bounds == {"level:7": Bounds(low=1500)}
+
+
+LIMITS = """
+[games.arena.limits]
+player = { read = { per_second = 50, burst = 100 } }
+address = { read = { per_second = 0 } }
+"""
+
+
+def test_limits_are_fields_of_a_game_and_what_is_left_out_is_the_default_again(apply: Apply) -> None:
+    out, _ = apply(LIMITS)
+    assert "created   game arena" in out
+    stored = {"player": {"read": {"per_second": 50, "burst": 100}}, "address": {"read": {"per_second": 0}}}
+    assert Game.objects.get(slug="arena").limits == stored
+    assert apply(LIMITS)[0] == "unchanged game arena\nNo change.\n"
+    assert "limits" in apply("[games.arena]\n")[0]
+    assert Game.objects.get(slug="arena").limits == {}
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [
+        ("key = { read = { per_second = 1, burst = 1 } }", "limits.key"),
+        ("player = { write = { per_second = 1, burst = 1 } }", "limits.player.write"),
+        ("address = { social = { per_second = 1, burst = 1 } }", "limits.address.social"),
+        ("player = { read = { per_second = -1, burst = 1 } }", "limits.player.read.per_second"),
+        ("player = { read = { per_second = 1e9, burst = 1 } }", "limits.player.read.per_second"),
+        ("player = { read = { per_second = 1e-9, burst = 1 } }", "limits.player.read.per_second"),
+        ("player = { read = { per_second = nan, burst = 1 } }", "limits.player.read.per_second"),
+        ("player = { read = { per_second = 1, burst = 0 } }", "limits.player.read.burst"),
+        ("player = { read = { per_second = 1, burst = 1, more = 1 } }", "limits.player.read.more"),
+        ("player = 5", "limits.player"),
+    ],
+)
+def test_limits_that_there_are_not_are_refused_by_name(apply: Apply, limits: str, field: str) -> None:
+    with pytest.raises(CommandError, match=f"games.arena.*{field}"):
+        apply(f"[games.arena.limits]\n{limits}\n")
+    assert not Game.objects.exists()

@@ -3,7 +3,8 @@
 import pytest
 from pytest_django import Settings
 
-from leaderboards.live.origins import may_connect
+from leaderboards.live.limits import Connects
+from leaderboards.live.origins import is_served, may_connect
 
 
 def _may(origin: str, host: str = "rung.example") -> bool:
@@ -57,3 +58,23 @@ def test_nobody_else_may(origin: str) -> None:
 def test_a_name_that_is_not_ours_makes_nobody_ours() -> None:
     """A host that points at this machine is not one of ours for that."""
     assert not _may("https://evil.example", "evil.example")
+
+
+@pytest.mark.parametrize("hosts", ["", "evil.example", "rung.example rung.example", "rung.example@evil"])
+def test_whoever_names_no_origin_has_to_ask_for_one_of_our_hosts(hosts: str) -> None:
+    scope = {"headers": [(b"host", host.encode()) for host in hosts.split()]}
+    assert not is_served(scope)
+    assert not may_connect(scope)
+    assert may_connect({"headers": [(b"host", b"rung.example:8000")]})
+
+
+def test_an_address_opens_so_many_sockets_at_once_and_what_is_remembered_is_bounded(settings: Settings) -> None:
+    settings.SOCKETS_AN_ADDRESS = 50
+    connects = Connects()
+    waits = [connects.wait("203.0.113.9") for _ in range(1000)]
+    assert all(wait == 0 for wait in waits[:100])
+    assert sum(wait > 0 for wait in waits) > 500
+    assert connects.wait("203.0.113.10") == 0
+    for number in range(30_000):
+        connects.wait(f"address {number}")
+    assert len(connects._full_at) <= 20_000  # noqa: SLF001

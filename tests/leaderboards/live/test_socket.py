@@ -3,6 +3,8 @@
 import asyncio
 import json
 from contextlib import suppress
+from pathlib import Path
+from socket import create_connection
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from leaderboards.live.messages import Message
 from leaderboards.live.sockets import Socket
 from leaderboards.live.threads import Threads
 from leaderboards.models import Mode
+from tests import live
 from tests.factories import make_game, make_key, make_mode, make_token
 from tests.leaderboards.live.conftest import Play
 from tests.live import Web
@@ -204,3 +207,26 @@ def test_a_socket_that_says_nothing_for_a_while_stays_open_and_hears(web: Web, p
         play(nova=7)
         assert shown(socket.hear()) == [(1, "nova", 7)]
     assert "Traceback" not in web.said()[before:]
+
+
+def test_a_host_that_is_not_ours_is_refused_with_or_without_an_origin(web: Web) -> None:
+    for headers in ({}, {"Origin": "http://evil.example"}):
+        there = create_connection(("127.0.0.1", web.port))
+        with pytest.raises(InvalidStatus) as refused:
+            connect(f"ws://evil.example:{web.port}/ws", sock=there, additional_headers=headers)
+        assert refused.value.response.status_code == 400
+
+
+def test_who_opens_sockets_without_end_is_told_to_wait(transactional_db: None, tmp_path: Path) -> None:
+    with live.web(tmp_path) as own:
+        told = None
+        for _ in range(1000):
+            try:
+                with opened(own):
+                    pass
+            except InvalidStatus as error:
+                told = error.response
+                break
+        assert told is not None
+        assert told.status_code == 429
+        assert int(told.headers["retry-after"]) >= 1
