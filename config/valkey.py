@@ -83,6 +83,13 @@ def ping(url: str) -> str:
         return f"{len(nodes)} primaries answer" if env.cluster(url) else "answers"
 
 
+def times(url: str) -> list[float]:
+    """What the clocks of its servers say, in seconds since 1970."""
+    with answering("server"):
+        said = [client(url).execute_command("TIME", **node) for node in cluster.primaries(client(url))]
+    return [float(seconds) + float(micros) / 1e6 for seconds, micros in said]
+
+
 def cache_set(key: str, value: str | bytes, *, seconds: int) -> None:
     with answering("cache"):
         client(settings.CACHE_URL).set(key, value, ex=seconds)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from django.db import connection
-from django.utils import timezone
 
+from config import clock
 from config.recall import Recall
 from config.sql import numbers, texts
 from config.valkey import ValkeyUnavailable
@@ -63,7 +63,7 @@ def _happening(mode: Mode, one: Happened, player: Profile) -> Happening:
 
 def _listed(mode: Mode, players: set[int]) -> list[int]:
     """Those whom boards show, and should: a ban is known here before the boards know of it."""
-    found = placements.placings(mode, players, now=timezone.now())
+    found = placements.placings(mode, players, now=clock.now())
     return [player for player, one in found.items() if one.wanted.listed and one.had is not None and one.had.listed]
 
 

@@ -8,6 +8,7 @@ import msgspec
 from django.db import OperationalError, ProgrammingError, connection, transaction
 from psycopg import errors as pg
 
+from config import clock
 from config.errors import Unavailable
 from leaderboards import log, outbox, partitions, verdicts
 from leaderboards.candidates import Candidate
@@ -68,6 +69,8 @@ def _attempt(one: Candidate) -> Attempt:
 
 def _write(first: Mapping[Key, Candidate], attempts: Sequence[Attempt]) -> list[outbox.Stream]:
     arrival = log.enter()
+    if not clock.heard(arrival.at):
+        raise clock.ClockWasWrong("The clock of this process was wrong.", retry_after=1)
     arrived, new = arrival.at, log.append(attempts, arrival=arrival)
     known = [key for key in first if key not in new] if len(new) != len(first) else []
     before = log.find(known, since=partitions.recent_since(arrived))

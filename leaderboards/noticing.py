@@ -10,8 +10,8 @@ from time import sleep
 
 import structlog
 from django.db import connections
-from django.utils import timezone
 
+from config import clock
 from leaderboards import happenings
 from leaderboards.boards.board import Board, Entry, Page, Position, board_named
 from leaderboards.boards.store import Change
@@ -81,7 +81,7 @@ class _Noticer:
     def _look(self, mode: Mode, best: Position | None) -> None:
         try:
             if happenings.is_our_turn(mode, seconds=EVERY * 0.9):
-                mode_look(mode=mode, best=best, now=timezone.now())
+                mode_look(mode=mode, best=best, now=clock.now())
             else:
                 self.note(mode, best)  # another process looks just now, and may not see it yet
         except Exception:  # noqa: BLE001 - whatever the stores say, the next look tells what this one would have

@@ -7,10 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from config.errors import Unavailable
 from leaderboards.board_states import board_state
 from leaderboards.boards.board import Board
@@ -42,7 +42,7 @@ def mode_page(request: HttpRequest, game: str, mode: str) -> HttpResponse:
 @gzip_page
 @require_safe
 def board_page(request: HttpRequest, game: str, mode: str, window: str) -> HttpResponse:
-    now, caller = timezone.now(), caller_of(request, game)
+    now, caller = clock.now(), caller_of(request, game)
     record, asked = readable(caller, game), Asked.of(request.GET)
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: asked.scope)
     board = seen_by(board, caller.player_id, at=now)

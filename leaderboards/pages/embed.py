@@ -6,11 +6,11 @@ from typing import Any
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from config.api import PUBLIC
 from leaderboards.boards.board import Board
 from leaderboards.known import board_known
@@ -32,7 +32,7 @@ def embed(request: HttpRequest, game: str, mode: str, window: str) -> HttpRespon
     """Whoever is signed in is nobody here: a frame is not the place to tell. Boards that do not answer are said here,
     too: our page of errors may not be framed.
     """
-    record, now = visitors.readable(NOBODY, game), timezone.now()
+    record, now = visitors.readable(NOBODY, game), clock.now()
     scope, limit = request.GET.get("scope") or "global", _limit(request.GET.get("limit", ""))
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: scope)
     state, theme = Tops().of(board, limit), request.GET.get("theme", "")

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from leaderboards.pages.cards import Tops, cards_of
 from leaderboards.pages.feed import feed_of
 from leaderboards.pages.visitors import caller_of, readable, shown
@@ -25,7 +25,7 @@ _TOLD = 9  # modes of which it is told what just happened
 @gzip_page
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    now, tops = timezone.now(), Tops()
+    now, tops = clock.now(), Tops()
     games: list[dict[str, Any]] = []
     for game in games_visible(NOBODY)[:_GAMES]:
         caller = caller_of(request, game.slug)
@@ -40,7 +40,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @gzip_page
 @require_safe
 def game_page(request: HttpRequest, game: str) -> HttpResponse:
-    now, caller = timezone.now(), caller_of(request, game)
+    now, caller = clock.now(), caller_of(request, game)
     record = readable(caller, game)
     cards, _ = cards_of(record, caller, tops=Tops(), now=now, most=_MOST_MODES)
     players, today = players_of(record.pk, now)
