@@ -157,6 +157,15 @@ def cache_pushed(key: str) -> list[bytes]:
         return list(client(settings.CACHE_URL).lrange(key, 0, -1))
 
 
+def cache_copy(key: str, other: str, *, seconds: int) -> None:
+    """A list as it is now, under another name."""
+    with answering("cache"):
+        pipe = client(settings.CACHE_URL).pipeline()
+        pipe.copy(key, other)
+        pipe.expire(other, seconds)
+        pipe.execute()
+
+
 def cache_call(library: str, function: str, names: Sequence[str], *args: Any) -> Any:
     """A function of a library of its own; a server that lost it is given it."""
     call = ("FCALL", function, len(names), *names, *args)

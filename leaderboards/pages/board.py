@@ -123,7 +123,7 @@ def _content(board: Board, asked: Asked, player_id: str | None, now: datetime) -
         "found": found_on(board, asked.q, mine=player_id, now=now) if asked.q else None,
         "spread": spread(board, own=you.raw_score if you else None),
         "spread_box": f"0 0 {WIDTH} {HEIGHT}",
-        "feed": feed_of([board.mode], now=now),
+        "feed": feed_of([board.mode], now=now, players={board.mode.game_id: player_id}),
     }
 
 

@@ -27,14 +27,17 @@ _TOLD = 9  # modes of which it is told what just happened
 def home(request: HttpRequest) -> HttpResponse:
     now, tops = clock.now(), Tops()
     games: list[dict[str, Any]] = []
+    lookers: dict[int, str | None] = {}
     for game in games_visible(NOBODY)[:_GAMES]:
         caller = caller_of(request, game.slug)
-        record = readable(caller, game.slug)
+        record, lookers[game.pk] = readable(caller, game.slug), caller.player_id
         cards, more = cards_of(record, caller, tops=tops, now=now, most=_MODES)
         players, today = players_of(game.pk, now)
         games.append({"game": record, "cards": cards, "more": more, "players": players, "today": today})
     modes = [card.mode for one in games for card in one["cards"]][:_TOLD]
-    return shown(render(request, "leaderboards/home.html", {"games": games, "feed": feed_of(modes, now=now)}))
+    return shown(
+        render(request, "leaderboards/home.html", {"games": games, "feed": feed_of(modes, now=now, players=lookers)})
+    )
 
 
 @gzip_page
@@ -49,7 +52,7 @@ def game_page(request: HttpRequest, game: str) -> HttpResponse:
         "player_id": caller.player_id,
         "who": who_is(caller, record),
         "cards": cards,
-        "feed": feed_of([card.mode for card in cards[:_TOLD]], now=now),
+        "feed": feed_of([card.mode for card in cards[:_TOLD]], now=now, players={record.pk: caller.player_id}),
         "players": players,
         "today": today,
     }

@@ -50,13 +50,15 @@ class Shown(NamedTuple):
 def card(request: HttpRequest, game: str, mode: str, window: str) -> HttpResponse:
     record, now = visitors.readable(NOBODY, game), clock.now()
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: "global")
-    key, shown = f"card:{board.mode.pk}:{board.window.id}:{get_language()}", _shown(board, now)
+    board = visitors.own_view(request, board, now=now)
+    key, shown = f"card:{board.mode.pk}:{board.window.id}:{get_language()}:{board.viewer or ''}", _shown(board, now)
     who = [one[1] for one in shown.entries]
     kept: tuple[list[str], bytes] | None = cache.get(key)
     if kept is None or kept[0] != who:  # nobody stays on it who was taken off the board
         kept = who, drawn(shown)
         cache.set(key, kept, SECONDS)
-    return HttpResponse(kept[1], content_type="image/png", headers={"Cache-Control": f"public, max-age={ELSEWHERE}"})
+    response = HttpResponse(kept[1], content_type="image/png")
+    return visitors.shown_to(board, response, public=f"public, max-age={ELSEWHERE}")
 
 
 def _shown(board: Board, now: datetime) -> Shown:
