@@ -1,6 +1,5 @@
 """DRF: cases, rulings and rollbacks, for game servers with the scope `moderate`."""
 
-from django.utils import timezone
 from msgspec import UNSET
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,6 +24,7 @@ from anticheat.wire import (
     Selection,
     UndoRequest,
 )
+from config import clock
 from config.errors import Forbidden, InvalidRequest
 from config.openapi import describe, in_path
 from leaderboards.models import Mode
@@ -74,7 +74,7 @@ class RulingsView(ModerationView):
     def post(self, request: Request, game: str) -> Response:
         record, asked = self.record(game), self.body(RulingRequest)
         ruling, attempts = _ruling(record, asked), asked.attempts
-        made = ruling_make(ruling=ruling, by=self.who, now=timezone.now(), attempts=attempts)
+        made = ruling_make(ruling=ruling, by=self.who, now=clock.now(), attempts=attempts)
         return self.answer(selectors.ruling_state(made), status=201)
 
 
@@ -88,7 +88,7 @@ class UndoView(ModerationView):
     @describe("Undoes a ruling", body=UndoRequest, answers={200: RulingState}, problems=[403, 409], tag="trust")
     def post(self, request: Request, game: str, ruling: int) -> Response:
         found, asked = selectors.ruling_get(game=self.record(game), ruling=ruling), self.body(UndoRequest)
-        undone = ruling_undo(ruling=found, by=self.who, now=timezone.now(), why=asked.why)
+        undone = ruling_undo(ruling=found, by=self.who, now=clock.now(), why=asked.why)
         return self.answer(selectors.ruling_state(undone))
 
 
@@ -104,7 +104,7 @@ class RollbackPreviewView(ModerationView):
         record, asked = self.record(game), self.body(RollbackQuestion)
         mode, player = _mode(record, asked.mode), _player(record, asked.player_id)
         rollback = _rollback(record, mode, player, asked.rollback)
-        return self.answer(selectors.preview_state(rollback_preview(rollback=rollback, now=timezone.now())))
+        return self.answer(selectors.preview_state(rollback_preview(rollback=rollback, now=clock.now())))
 
 
 def _ruling(game: GameRecord, asked: RulingRequest) -> Ruling:
@@ -155,6 +155,6 @@ def _rollback(game: GameRecord, mode: Mode | None, player: Player | None, asked:
         key=key,
         attempt_id=asked.attempt_id,
         since=asked.since,
-        until=timezone.now() if asked.until is UNSET else asked.until,
+        until=clock.now() if asked.until is UNSET else asked.until,
         predicate=asked.predicate,
     )

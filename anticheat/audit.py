@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import ForeignKey, Model
-from django.utils import timezone
 
 from anticheat import chain
 from anticheat.kept import kept, text
 from anticheat.models import AuditEntry
+from config import clock
 from config.audit import Who
 
 _SUBJECTS = {"players.game": "game", "leaderboards.mode": "mode", "players.player": "player"}
@@ -26,7 +26,7 @@ def record(  # noqa: PLR0913 - who, what, about what, before, after, why: that i
 ) -> AuditEntry:
     """Call it last in a transaction: from the commit on, others that record wait for it."""
     entry = AuditEntry(
-        at=timezone.now(),
+        at=clock.now(),
         verb=verb,
         by=who.by,
         user=who.user,

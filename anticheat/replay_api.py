@@ -1,7 +1,6 @@
 """DRF: sending the replay of an attempt, and what became of it."""
 
 from django.conf import settings
-from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -9,6 +8,7 @@ from anticheat import replay_addresses
 from anticheat.replays import Replay
 from anticheat.services.replays import Sent, attempt_find, replay_find, replay_take
 from anticheat.wire_replays import ReplayQuery, ReplayState
+from config import clock
 from config.openapi import describe
 from players import access
 from players.lookups import GameRecord
@@ -37,7 +37,7 @@ class ReplayView(CallerView):
         player = player_get(game=self._may_send(game, player_id, attempt_id), player_id=player_id)
         attempt = attempt_find(player=player, attempt_id=attempt_id)
         sent = Sent(self.content, self.media_type, self.caller.key)
-        replay, made = replay_take(player=player, attempt=attempt, sent=sent, now=timezone.now())
+        replay, made = replay_take(player=player, attempt=attempt, sent=sent, now=clock.now())
         return self.answer(_state(replay), status=201 if made else 200)
 
     def _may_send(self, game: str, player_id: str, attempt_id: str) -> GameRecord:
@@ -57,5 +57,5 @@ def _state(replay: Replay | None, upload: str | None = None) -> ReplayState:
         largest=settings.REPLAY_BYTES,
         types=settings.REPLAY_TYPES,
         upload=upload,
-        upload_expires_at=replay_addresses.expires_at(timezone.now()) if upload else None,
+        upload_expires_at=replay_addresses.expires_at(clock.now()) if upload else None,
     )

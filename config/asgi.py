@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.utils import timezone
 
-from config import metrics
+from config import clock, metrics
 from config.bodies import Bodies, Prove
 from config.bridge import Bridge
 from config.direct import Direct
@@ -55,6 +55,7 @@ def _proof(bridge: Bridge) -> Prove:
 
 def _begin() -> None:
     metrics.tell_meanwhile()
+    clock.watch_meanwhile()
     outbox.ring_meanwhile()
     end_with_parent()
     if settings.WATCH_BOARDS:

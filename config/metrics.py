@@ -48,6 +48,12 @@ BOARD_LAG = Gauge(
 )
 BOARDS_ALTERED = Counter("rung_boards_altered", "Boards that somebody else has written to, which were made again")
 BOARD_DIFFERENCES = Counter("rung_board_differences", "What reconcile found other than PostgreSQL says", ["what"])
+CLOCK_AHEAD = Gauge(
+    "rung_clock_ahead_seconds",
+    "How far this machine's clock is ahead of the database's",
+    multiprocess_mode="mostrecent",
+)
+DELETIONS_REFUSED = Counter("rung_deletions_refused", "Times that nothing was deleted because the clocks differed")
 HISTOGRAM_AGE = Gauge(
     "rung_histogram_age_seconds",
     "Age that the oldest histogram of a board had reached when it was made again",

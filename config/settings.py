@@ -111,7 +111,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_TIMEZONE = "UTC"
 CELERY_ENABLE_UTC = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 5
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "leaderboards.tasks.sweep", "schedule": schedule(run_every=2), "options": {"expires": 10}},
@@ -307,6 +307,7 @@ TUNING_EXAMINER = "anticheat.tuning.examine"  # who knows how checks may be tune
 AUDIT_RECORDER = "anticheat.audit.record"  # who keeps what operators, keys and commands do (config/audit.py)
 # dotted paths of functions that `doctor` asks too: a sentence, or an exception that says what is wrong
 DOCTOR_CHECKS = {
+    "clocks": "config.clock.clocks_check",
     "boards behind": "leaderboards.lag.boards_check",
     "foreign hands": "config.key_events.heard_check",
 } | ({"replica": "config.replica.replica_check"} if DATABASE_REPLICA_URL else {})

@@ -83,6 +83,13 @@ def ping(url: str) -> str:
         return f"{len(nodes)} primaries answer" if env.cluster(url) else "answers"
 
 
+def times(url: str) -> list[float]:
+    """What the clocks of its servers say, in seconds since 1970."""
+    with answering("server"):
+        said = [client(url).execute_command("TIME", **node) for node in cluster.primaries(client(url))]
+    return [float(seconds) + float(micros) / 1e6 for seconds, micros in said]
+
+
 def cache_set(key: str, value: str | bytes, *, seconds: int) -> None:
     with answering("cache"):
         client(settings.CACHE_URL).set(key, value, ex=seconds)
@@ -148,6 +155,15 @@ def cache_push(key: str, items: Sequence[bytes], *, most: int, seconds: int, bes
 def cache_pushed(key: str) -> list[bytes]:
     with answering("cache"):
         return list(client(settings.CACHE_URL).lrange(key, 0, -1))
+
+
+def cache_copy(key: str, other: str, *, seconds: int) -> None:
+    """A list as it is now, under another name."""
+    with answering("cache"):
+        pipe = client(settings.CACHE_URL).pipeline()
+        pipe.copy(key, other)
+        pipe.expire(other, seconds)
+        pipe.execute()
 
 
 def cache_call(library: str, function: str, names: Sequence[str], *args: Any) -> Any:

@@ -1,11 +1,13 @@
-"""What just happened, with names, for everybody alike: nothing of whom boards do not show, nor what counts no more."""
+"""What just happened, with names: nothing of whom boards do not show, nor what counts no more. For everybody alike, but
+for who is shadow banned: it sees itself, as on boards.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from django.db import connection
-from django.utils import timezone
 
+from config import clock
 from config.recall import Recall
 from config.sql import numbers, texts
 from config.valkey import ValkeyUnavailable
@@ -17,32 +19,40 @@ from leaderboards.rules.happenings import Kind
 from leaderboards.rules.instants import instant_of
 from leaderboards.wire_activity import Happening
 from players.profiles import Profile, profiles
+from players.shadows import player_shadowed
 
+NOBODY: Mapping[int, str | None] = {}
 _SECOND = 1.0  # that an answer is kept in the process, unless somebody is banned or erased meanwhile
 _LATELY = 3600 * 1_000_000  # microseconds: a best of longer ago was not had then, but put on the boards again
 
 
-def activity_recent(mode: Mode, *, most: int) -> list[Happening]:
-    """Newest first. A cache that is down is an empty feed."""
-    return activity_of([mode], most=most)[mode]
+def activity_recent(mode: Mode, *, most: int, player_id: str | None = None) -> list[Happening]:
+    """Newest first, as that player of the game sees it. A cache that is down is an empty feed."""
+    return activity_of([mode], most=most, players={mode.game_id: player_id})[mode]
 
 
-def activity_of(modes: Sequence[Mode], *, most: int) -> dict[Mode, list[Happening]]:
-    """Of each. A cache that is silent is waited for once."""
+def activity_of(
+    modes: Sequence[Mode], *, most: int, players: Mapping[int, str | None] = NOBODY
+) -> dict[Mode, list[Happening]]:
+    """Of each; `players`: who looks, by game. A cache that is silent is waited for once."""
     found: dict[Mode, list[Happening]] = {mode: [] for mode in modes}
+    at = clock.now()
     with suppress(ValkeyUnavailable):
         for mode in modes:
-            found[mode] = (_kept.get(mode) or [])[:most]
+            player_id = players.get(mode.game_id)
+            viewer = player_id and player_shadowed(mode.game_id, player_id, mode=mode.pk, at=at)
+            found[mode] = (_kept.get((mode, viewer or None)) or [])[:most]
     return found
 
 
-def _load(mode: Mode) -> list[Happening]:
-    found = happenings.recent(mode)
+def _load(asked: tuple[Mode, int | None]) -> list[Happening]:
+    mode, viewer = asked
+    found = happenings.recent(mode, viewer)
     if not found:
         return []
     standing = [one for one, counts in zip(found, _counting(mode, found), strict=True) if counts]
     listed = _listed(mode, {one.player for one in standing})
-    shown = profiles(listed)
+    shown = profiles(listed if viewer is None else {*listed, viewer})
     return [_happening(mode, one, shown[one.player]) for one in standing if one.player in shown]
 
 
@@ -63,7 +73,7 @@ def _happening(mode: Mode, one: Happened, player: Profile) -> Happening:
 
 def _listed(mode: Mode, players: set[int]) -> list[int]:
     """Those whom boards show, and should: a ban is known here before the boards know of it."""
-    found = placements.placings(mode, players, now=timezone.now())
+    found = placements.placings(mode, players, now=clock.now())
     return [player for player, one in found.items() if one.wanted.listed and one.had is not None and one.had.listed]
 
 
@@ -91,4 +101,4 @@ LEFT JOIN LATERAL (
 ) s ON true
 ORDER BY h.number
 """
-_kept: Recall[Mode, list[Happening]] = Recall(_load, seconds=_SECOND)
+_kept: Recall[tuple[Mode, int | None], list[Happening]] = Recall(_load, seconds=_SECOND)

@@ -8,6 +8,7 @@ import msgspec
 from django.db import OperationalError, ProgrammingError, connection, transaction
 from psycopg import errors as pg
 
+from config import clock
 from config.errors import Unavailable
 from leaderboards import dimension_values, log, outbox, partitions, verdicts
 from leaderboards.candidates import Candidate
@@ -75,6 +76,8 @@ def _json(dimensions: Mapping[str, str]) -> str | None:
 
 def _write(first: Mapping[Key, Candidate], attempts: Mapping[Key, Attempt]) -> list[outbox.Stream]:
     arrival = log.enter()
+    if not clock.heard(arrival.at):
+        raise clock.ClockWasWrong("The clock of this process was wrong.", retry_after=1)
     arrived, new = arrival.at, _append(first, attempts, arrival)
     known = [key for key in first if key not in new] if len(new) != len(first) else []
     before = log.find(known, since=partitions.recent_since(arrived))

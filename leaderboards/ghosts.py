@@ -12,6 +12,7 @@ from django.db import connection
 
 from leaderboards.boards import store
 from leaderboards.boards.board import Board, Position
+from leaderboards.models import Mode
 from leaderboards.rules.mode import PLAYERS_OWN
 from players.shadows import player_shadowed
 
@@ -22,6 +23,27 @@ def seen_by(board: Board, player_id: str | None, *, at: datetime) -> Board:
         return board
     viewer = player_shadowed(board.mode.game_id, player_id, mode=board.mode.pk, at=at)
     return board if viewer is None else replace(board, viewer=viewer)
+
+
+def hidden_of(mode: Mode, *, at: datetime, most: int) -> list[int]:
+    """Players of a mode whom nobody but themselves sees on its boards; of many those who were the last to play."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HIDDEN, {"mode": mode.pk, "game": mode.game_id, "at": at, "most": most})
+        return [player for (player,) in cursor.fetchall()]
+
+
+_HIDDEN = """
+SELECT player FROM (
+    SELECT b.player_id AS player FROM players_ban b JOIN players_player p ON p.id = b.player_id
+    WHERE p.game_id = %(game)s AND p.erased_at IS NULL AND b.starts_at <= %(at)s
+        AND (b.ends_at IS NULL OR b.ends_at > %(at)s) AND (b.mode_id IS NULL OR b.mode_id = %(mode)s)
+    GROUP BY b.player_id HAVING bool_and(b.kind = 'shadow')
+) b CROSS JOIN LATERAL (
+    SELECT max(s.received_at) AS played FROM leaderboards_standing s
+    WHERE s.mode_id = %(mode)s AND s.player_id = b.player
+) s
+WHERE played IS NOT NULL ORDER BY played DESC LIMIT %(most)s
+"""
 
 
 def position(board: Board) -> Position | None:

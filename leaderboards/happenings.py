@@ -40,25 +40,40 @@ _happened = msgspec.msgpack.Decoder(Happened).decode
 _seen = msgspec.msgpack.Decoder(Seen).decode
 
 
-def seen(mode: Mode) -> Seen | None:
-    found = valkey.cache_bytes(keys.heads_seen(mode.pk, mode.generation))
+def seen(mode: Mode, viewer: int | None = None) -> Seen | None:
+    """As everybody saw them, or as a shadow-banned player did."""
+    found = valkey.cache_bytes(keys.heads_seen(mode.pk, mode.generation, viewer))
     return None if found is None else _seen(found)
 
 
-def add(mode: Mode, some: Sequence[Happened], now_seen: Seen) -> None:
+def add(mode: Mode, some: Sequence[Happened], now_seen: Seen, viewer: int | None = None) -> None:
     """The last of them is the newest."""
     valkey.cache_push(
-        keys.happened(mode.pk),
+        keys.happened(mode.pk, viewer),
         [_encode(one) for one in some],
         most=KEPT,
         seconds=_WEEK,
-        beside=(keys.heads_seen(mode.pk, mode.generation), _encode(now_seen), _LONG),
+        beside=(keys.heads_seen(mode.pk, mode.generation, viewer), _encode(now_seen), _LONG),
     )
 
 
-def recent(mode: Mode) -> list[Happened]:
-    """Newest first."""
-    return [_happened(one) for one in valkey.cache_pushed(keys.happened(mode.pk))]
+def recent(mode: Mode, viewer: int | None = None) -> list[Happened]:
+    """Newest first. A shadow-banned viewer has a feed of its own from its ban on; what was not looked at for it yet, or
+    any more, is everybody's.
+    """
+    found = [_happened(one) for one in valkey.cache_pushed(keys.happened(mode.pk))]
+    looked = None if viewer is None else seen(mode, viewer)
+    if looked is None:
+        return found
+    own = [_happened(one) for one in valkey.cache_pushed(keys.happened(mode.pk, viewer))]
+    return ([one for one in found if one.at > round(looked.at * 1_000_000)] + own)[:KEPT]
+
+
+def begin(mode: Mode, viewer: int) -> None:
+    """A shadow-banned player's own feed begins with everybody's, from before its ban."""
+    own = keys.happened(mode.pk, viewer)
+    if not valkey.cache_pushed(own):
+        valkey.cache_copy(keys.happened(mode.pk), own, seconds=_WEEK)
 
 
 def is_our_turn(mode: Mode, *, seconds: float) -> bool:

@@ -104,6 +104,7 @@ class _Bench:
         self.look = LogHistory(mode, now)
         self.seen: dict[int, Improvement] = {}  # by attempt
         self.said: dict[int, list[Verdict]] = {}
+        self.recorded: set[int] = set()
 
     def held(self, commits: Sequence[Scores], changed: Iterable[Changed]) -> list[int]:
         """Those of the attempts behind these changes that must not count."""
@@ -123,7 +124,8 @@ class _Bench:
         return [row.attempt for row, _ in found]
 
     def hold_back(self, held: Sequence[int], commits: Sequence[Scores], counted_as: State) -> list[Scores]:
-        """Sets them so in the log; what is left of the batch."""
+        """Sets them so in the log; what is left of the batch. Recorded first: cases are locked before attempts."""
+        self.record()
         since = instant_of(min(self.seen[attempt].received for attempt in held))
         holding.hold_back(self._sentences(held), since=since, counted_as=counted_as)
         return [outbox.without(set(held), some) for some in commits]
@@ -141,17 +143,17 @@ class _Bench:
         ]
 
     def record(self) -> None:
-        if not self.said:
+        """What was said since the last time."""
+        new = self.said.keys() - self.recorded
+        if not new:
             return
-        known = holding.known(
-            [(self.seen[attempt].player, attempt, self.seen[attempt].received) for attempt in self.said]
-        )
+        self.recorded |= new
+        known = holding.known([(self.seen[one].player, one, self.seen[one].received) for one in sorted(new)])
         verdicts.record(
             [
                 Found(self.mode, known[attempt].player, attempt, *known[attempt][1:4], verdict)
-                for attempt, said in self.said.items()
-                if attempt in known
-                for verdict in said
+                for attempt in known
+                for verdict in self.said[attempt]
             ]
         )
 

@@ -63,13 +63,14 @@ def histograms_read() -> str:
     return "rung:histograms:read"
 
 
-def happened(mode: int) -> str:
-    return f"rung:happened:{mode}"
+def happened(mode: int, viewer: int | None = None) -> str:
+    """`viewer`: a shadow-banned player, as it would see it."""
+    return f"rung:happened:{mode}" + (f":{viewer}" if viewer else "")
 
 
-def heads_seen(mode: int, generation: int) -> str:
+def heads_seen(mode: int, generation: int, viewer: int | None = None) -> str:
     """How the heads of a mode's boards looked when they were last looked at."""
-    return f"rung:heads:{mode}.g{generation}"
+    return f"rung:heads:{mode}.g{generation}" + (f":{viewer}" if viewer else "")
 
 
 def heads_turn(mode: int) -> str:

@@ -109,6 +109,8 @@ class Mode(models.Model):
     generation = models.PositiveIntegerField(default=1, editable=False)  # of its boards; a rebuild makes the next
     # set once, by the log, in the transaction of the first score; from then on LOCKED rules stay as they are
     first_score_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # until when windows had expired of which the standings were deleted: earlier than that, a clock was set back
+    standings_purged_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=now, editable=False)
 
     objects = ModeQuerySet.as_manager()

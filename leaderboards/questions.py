@@ -3,8 +3,8 @@
 from typing import Protocol, TypeVar
 
 import msgspec
-from django.utils import timezone
 
+from config import clock
 from config.errors import Forbidden, Unauthenticated
 from leaderboards.board_states import Asked
 from leaderboards.boards.board import Board
@@ -42,14 +42,14 @@ class Request(Protocol):
 
 def board(request: Request, game: str, mode: str, window: str) -> tuple[Board, BoardQuery, bool]:
     """The last: whether anybody may have the answer."""
-    record, at = access.may_read(request.caller, game), timezone.now()
+    record, at = access.may_read(request.caller, game), clock.now()
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: request.query(BoardQuery).scope)
     found = seen_by(found, request.caller.player_id, at=at)
     return found, request.query(BoardQuery), record.public and request.caller.kind is Kind.NOBODY
 
 
 def standing(request: Request, game: str, mode: str, window: str, player_id: str) -> Asked:
-    record, at = access.may_read(request.caller, game), timezone.now()
+    record, at = access.may_read(request.caller, game), clock.now()
     asked = request.query(StandingQuery)
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: asked.scope)
     seen = seen_by(found, request.caller.player_id, at=at)
@@ -71,6 +71,6 @@ def own_standing(request: Request, game: str, mode: str, window: str) -> Asked:
 
 
 def lookup(request: Request, game: str, mode: str, window: str) -> tuple[Board, list[str]]:
-    record, at = access.may_read(request.caller, game), timezone.now()
+    record, at = access.may_read(request.caller, game), clock.now()
     found = board_known(game=record, mode=mode, window=window, at=at, scope=lambda: request.query(ScopeQuery).scope)
     return seen_by(found, request.caller.player_id, at=at), request.body(Lookup).player_ids

@@ -5,10 +5,9 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
-from django.utils import timezone
 from msgspec import UNSET, structs
 
-from config import wire
+from config import clock, wire
 from config.errors import DomainError, Forbidden, InvalidRequest, UnsupportedMediaType
 from leaderboards.boards.board import Board
 from leaderboards.candidates import attempt_id_of
@@ -49,7 +48,7 @@ class Place(NamedTuple):
 
 
 def place(request: Request, game: str, mode: str) -> Place:
-    record, at = _may_submit(request.caller, game), timezone.now()
+    record, at = _may_submit(request.caller, game), clock.now()
     found = mode_known(game=record, mode=mode)
     if request.caller.kind is Kind.PLAYER and found.submit == "trusted":
         raise Forbidden(f"{mode} takes scores from the game's servers only.")
@@ -64,7 +63,7 @@ def score(request: Request, there: Place) -> Asked:
     if there.caller.kind is Kind.PLAYER and request.address:  # of itself a player may say what it likes
         sent.client = structs.replace(sent.client or ClientInfo(), address=request.address)
     player_id = sent.player_id or there.caller.player_id
-    board = seen_by(there.board, player_id, at=timezone.now())  # whoever sends it: the answer may reach the player
+    board = seen_by(there.board, player_id, at=clock.now())  # whoever sends it: the answer may reach the player
     return Asked(there.game, Item(there.mode, sent, there.caller), board, there.window)
 
 

@@ -188,6 +188,7 @@ def _one_by_one(mode: Mode, shard: int, rows: list[_Row], now: datetime) -> list
                 payload=row.payload,
                 tries=row.tries + 1,
                 created_at=row.created_at,
+                set_aside_at=now,
                 error=f"{type(error).__name__}: {error}"[:_LONGEST_ERROR],
             )
     return told

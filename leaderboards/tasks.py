@@ -3,15 +3,21 @@
 from typing import Any
 
 from celery import shared_task, signals
-from django.utils import timezone
 
+from config import clock
 from config.metrics import BOARD_LAG
 from leaderboards import noticing, partitions
 from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.lag import seconds_behind
 from leaderboards.live.announce import boards_announce, boards_sweep
 from leaderboards.services.corrections import bans_follow
-from leaderboards.services.housekeeping import boards_purge, erased_attempts_scrub, stamps_purge, standings_purge
+from leaderboards.services.housekeeping import (
+    boards_purge,
+    erased_attempts_scrub,
+    stamps_purge,
+    standings_purge,
+    standings_remake,
+)
 from leaderboards.services.reconciling import reconcile_sample
 from leaderboards.services.refreshing import histograms_refresh
 from leaderboards.services.set_aside import batches_retry_due
@@ -24,26 +30,28 @@ def _notice_meanwhile(**_: Any) -> None:
 
 @shared_task(name="leaderboards.tasks.drain")
 def drain(mode_id: int, shard: int) -> None:
-    stream_drain(mode_id=mode_id, shard=shard, now=timezone.now())
+    stream_drain(mode_id=mode_id, shard=shard, now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.sweep")
 def sweep() -> None:
     """Beat's safety net for rings that were lost."""
-    BOARD_LAG.set(seconds_behind(now=timezone.now()))
-    batches_retry_due(now=timezone.now())
-    streams_sweep(now=timezone.now())
+    now = clock.asked()
+    BOARD_LAG.set(seconds_behind(now=now))
+    batches_retry_due(now=now)
+    standings_remake(now=now)
+    streams_sweep(now=now)
 
 
 @shared_task(name="leaderboards.tasks.announce")
 def announce() -> None:
-    boards_announce(now=timezone.now())
+    boards_announce(now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.announce_sweep")
 def announce_sweep() -> None:
     """Beat's safety net for announcements that were lost, and for what changes without a score."""
-    boards_sweep(now=timezone.now())
+    boards_sweep(now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.partitions_ahead")
@@ -54,31 +62,32 @@ def partitions_ahead() -> None:
 @shared_task(name="leaderboards.tasks.bans")
 def bans() -> None:
     """A ban begins and ends by the clock; nobody saves anything then."""
-    bans_follow(now=timezone.now())
+    bans_follow(now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.reconcile")
 def reconcile() -> None:
-    reconcile_sample(now=timezone.now())
+    reconcile_sample(now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.histograms")
 def histograms() -> None:
-    histograms_refresh(now=timezone.now())
+    histograms_refresh(now=clock.asked())
 
 
 @shared_task(name="leaderboards.tasks.tidy_stamps")
 def tidy_stamps() -> None:
     """And the boards that killed rebuilds have left."""
-    stamps_purge(now=timezone.now())
+    clock.deleting(lambda now: stamps_purge(now=now))
     boards_purge()
 
 
 @shared_task(name="leaderboards.tasks.tidy_standings")
 def tidy_standings() -> None:
-    standings_purge(now=timezone.now())
+    clock.deleting(lambda now: standings_purge(now=now))
 
 
 @shared_task(name="leaderboards.tasks.tidy_erased")
 def tidy_erased() -> None:
-    erased_attempts_scrub(now=timezone.now())
+    """Not by time, but of who is gone: the time says only how far back to look."""
+    erased_attempts_scrub(now=clock.asked())

@@ -9,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.module_loading import import_string
 
+from config import clock
 from config.admin import BoundedPaginator
 from config.audit import by_request
 from players.countries import flag
@@ -88,7 +88,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
     def state(self, key: ApiKey) -> str:
         if key.revoked_at:
             return "revoked"
-        return "works" if key.valid_at(timezone.now()) else "expired"
+        return "works" if key.valid_at(clock.now()) else "expired"
 
     @admin.display(description="may")
     def may(self, key: ApiKey) -> str:
@@ -97,7 +97,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
     @admin.action(description="Revoke the selected keys, at once and for good", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset:
-            key_revoke(key=key, at=timezone.now(), who=by_request(request))
+            key_revoke(key=key, at=clock.now(), who=by_request(request))
         self.message_user(request, "Revoked. Requests with these keys are refused from now on.")
 
 
@@ -169,7 +169,7 @@ class PlayerAdmin(admin.ModelAdmin):
         if change:
             player_edit(player=obj, fields={name: form.cleaned_data[name] for name in form.changed_data})
         else:
-            player_add(player=obj, at=timezone.now())
+            player_add(player=obj, at=clock.now())
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for ban in formset.save(commit=False):
@@ -186,7 +186,7 @@ class PlayerAdmin(admin.ModelAdmin):
     )
     def revoke_tokens(self, request: HttpRequest, queryset: QuerySet[Player]) -> None:
         for player in queryset:
-            player_revoke_tokens(player=player, at=timezone.now(), who=by_request(request))
+            player_revoke_tokens(player=player, at=clock.now(), who=by_request(request))
         self.message_user(request, "Signed out. They need new tokens.")
 
 

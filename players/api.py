@@ -1,9 +1,9 @@
 """DRF: players of a game."""
 
-from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config import clock
 from config.openapi import describe, in_path
 from players import access, services
 from players.limits import own_profile_quota
@@ -40,14 +40,14 @@ class PlayerView(OwnView):
         found = self._own(player_id, game)
         wanted = self.body(PlayerUpsert)
         player, made = services.player_upsert(
-            game=found, player_id=player_id, wanted=wanted, at=timezone.now(), who=self.who
+            game=found, player_id=player_id, wanted=wanted, at=clock.now(), who=self.who
         )
         return self.answer(player_profile(player), status=201 if made else 200)
 
     @describe("Erases a player", answers={204: None}, problems=[403], tag="players")
     def delete(self, request: Request, game: str, player_id: str) -> Response:
         found = self._own(player_id, game)
-        services.player_erase(game=found, player_id=player_id, at=timezone.now(), who=self.who)
+        services.player_erase(game=found, player_id=player_id, at=clock.now(), who=self.who)
         return self.answer(status=204)
 
 

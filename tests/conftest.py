@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import hypothesis
 import pytest
@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
 
-from config import recall, valkey
+from config import clock, recall, valkey
 from config.buckets import buckets
 from leaderboards.histograms import histograms
 from leaderboards.history import cohorts
@@ -83,6 +83,16 @@ def _emptied_quickly() -> Iterator[None]:
 def admin_user(db: None) -> User:
     """Without a password: to make one takes a third of a second, on purpose."""
     return User.objects.create(username="admin", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture(autouse=True)
+def _one_clock(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that travels takes the database along: whatever the clocks say, they agree. But for `two_clocks`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "_ahead", timedelta(0))
+        if "two_clocks" not in request.keywords:
+            patch.setattr(clock, "MOST", timedelta.max)
+        yield
 
 
 @pytest.fixture(autouse=True)

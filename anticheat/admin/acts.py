@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
 from anticheat import dossiers
@@ -22,6 +21,7 @@ from anticheat.outlooks import Outlook, outlook_of_attempts, outlook_of_ban, out
 from anticheat.services.cases import case_claim, case_next
 from anticheat.services.ruling_acts import BANS, attempts_concerned
 from anticheat.services.rulings import again_after_deadlock, ruling_make
+from config import clock
 from config.audit import by_request
 from config.errors import DomainError
 
@@ -31,7 +31,7 @@ CLOSING = {Kind.RELEASE, Kind.CLEAR, Kind.WATCH, Kind.CONFIRM, *BANS}
 
 def act(request: HttpRequest) -> HttpResponse:
     need(request, RULE)
-    now = timezone.now()
+    now = clock.now()
     form = ActForm(request.POST if request.method == "POST" else request.GET)
     if not form.is_valid():
         return _page(request, form, None, Outlook())

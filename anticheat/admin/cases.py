@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
@@ -23,6 +22,7 @@ from anticheat.admin.screens import case_screen
 from anticheat.models import Case, Finding
 from anticheat.queue import cases_shown, holder
 from anticheat.services.cases import case_hold, case_next, case_note, case_snooze
+from config import clock
 from config.admin import BoundedPaginator
 from config.audit import by_request
 from config.errors import DomainError
@@ -69,7 +69,7 @@ class CaseAdmin(admin.ModelAdmin):
         case = self._case(request, object_id)
         if request.method != "GET":
             raise PermissionDenied
-        context = self.admin_site.each_context(request) | case_screen(case, user_of(request), now=timezone.now())
+        context = self.admin_site.each_context(request) | case_screen(case, user_of(request), now=clock.now())
         return TemplateResponse(request, "admin/anticheat/case.html", context | {"opts": self.opts})
 
     def get_urls(self) -> list[URLPattern]:
@@ -88,18 +88,18 @@ class CaseAdmin(admin.ModelAdmin):
         user = need(request, RULE)
         after = request.POST.get("after", "")
         case = self._case(request, after) if after else None
-        return self._open(request, case_next(user=user, now=timezone.now(), after=case))
+        return self._open(request, case_next(user=user, now=clock.now(), after=case))
 
     def hold_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user, case = need(request, RULE), self._case(request, object_id)
         try:
-            case_hold(case=case, user=user, now=timezone.now())
+            case_hold(case=case, user=user, now=clock.now())
         except DomainError as error:
             messages.error(request, error.detail)
         return self._open(request, case)
 
     def snooze_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        user, case, now = need(request, RULE), self._case(request, object_id), timezone.now()
+        user, case, now = need(request, RULE), self._case(request, object_id), clock.now()
         span = SPANS.get(request.POST.get("for", ""), SPANS["1d"])
         try:
             case_snooze(case=case, user=user, until=now + span, now=now, who=by_request(request))
@@ -113,7 +113,7 @@ class CaseAdmin(admin.ModelAdmin):
         user, case = need(request, RULE), self._case(request, object_id)
         note = request.POST.get("note", "").replace("\0", "")[:_LONGEST_NOTE]
         try:
-            case_note(case=case, user=user, note=note, now=timezone.now(), who=by_request(request))
+            case_note(case=case, user=user, note=note, now=clock.now(), who=by_request(request))
         except DomainError as error:
             messages.error(request, error.detail)
         return self._open(request, case)
@@ -150,7 +150,7 @@ class CaseAdmin(admin.ModelAdmin):
 
     @admin.display(description="state")
     def standing(self, case: Case) -> SafeString:
-        now = timezone.now()
+        now = clock.now()
         if by := holder(case, now=now):
             return format_html('<span class="tag held">{} looks at it</span>', by.get_username())
         if case.snoozed_until and case.snoozed_until > now:

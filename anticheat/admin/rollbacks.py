@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -18,6 +17,7 @@ from anticheat.admin.words import what_was_done
 from anticheat.models import Rollback, Ruling
 from anticheat.outlooks import Outlook, outlook_of_rollback
 from anticheat.services.rulings import ruling_make
+from config import clock
 from config.admin import BoundedPaginator
 from config.audit import by_request
 from config.errors import DomainError
@@ -49,7 +49,7 @@ class RollbackAdmin(admin.ModelAdmin):
     ) -> HttpResponse:
         """Asked for by an address, so that looking changes nothing; done by a form."""
         need(request, RULE, ROLL_BACK)
-        now = timezone.now()
+        now = clock.now()
         asked = request.POST if request.method == "POST" else request.GET
         form = RollbackForm(asked, now=now) if asked else RollbackForm(now=now)
         outlook = None

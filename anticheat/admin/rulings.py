@@ -9,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
@@ -18,6 +17,7 @@ from anticheat.admin.access import may_rule, need_to_rule, user_of
 from anticheat.models import Ruling
 from anticheat.queue import is_own
 from anticheat.services.rulings import ruling_approve, ruling_undo, ruling_withdraw
+from config import clock
 from config.admin import BoundedPaginator
 from config.audit import by_request
 from config.errors import DomainError
@@ -97,7 +97,7 @@ class RulingAdmin(admin.ModelAdmin):
             messages.error(request, "Say why.")
         else:
             try:
-                change(ruling=ruling, by=by_request(request), now=timezone.now(), **({"why": why} if reasoned else {}))
+                change(ruling=ruling, by=by_request(request), now=clock.now(), **({"why": why} if reasoned else {}))
                 messages.success(request, said)
             except DomainError as error:
                 messages.error(request, error.detail)

@@ -10,6 +10,7 @@ from anticheat import audit
 from anticheat.errors import RulingRefused
 from anticheat.models import Case
 from anticheat.queue import cases_free, holder, is_own
+from anticheat.services.locks import case_lock
 from config.audit import Who
 
 HELD = timedelta(minutes=15)
@@ -38,7 +39,7 @@ def case_claim(*, case: Case, user: User, now: datetime) -> Case:
     """Locked, for who may rule on it now. Part of the caller's transaction."""
     if is_own(user, case.player_id):
         raise RulingRefused("It is about a player of your own: somebody else judges it.")
-    locked = Case.objects.select_for_update(of=("self",)).select_related("held_by").get(pk=case.pk)
+    locked = case_lock(case)
     by = holder(locked, now=now)
     if by is not None and by != user:
         raise RulingRefused(f"{by.get_username()} is looking at it, until {locked.held_until:%H:%M} UTC.")

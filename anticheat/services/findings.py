@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import connection
-from django.utils.timezone import now
 
 from anticheat.checks.risk import innocence
 from anticheat.models import Case
+from config import clock
 from config.errors import Unavailable
 from config.sql import numbers, texts
 from leaderboards.boards.board import Board, longest_board
@@ -108,7 +108,7 @@ def _ranks(modes: Mapping[int, Mode], by_subject: Mapping[_Subject, Sequence[Fou
     """About the best rank that scores of theirs have, or would have; None where the boards do not answer."""
     found: dict[_Subject, int | None] = dict.fromkeys(by_subject)
     for pk, mode in modes.items():
-        board = longest_board(mode, at=now())
+        board = longest_board(mode, at=clock.now())
         try:
             histogram = histograms.of(board)
         except Unavailable:

@@ -11,6 +11,7 @@ from anticheat.models import Case, Finding, Ruling
 from anticheat.replays import Replay
 from anticheat.sandbox import NotVerified
 from anticheat.services.attempt_states import Logged, attempts_judge, attempts_lock
+from anticheat.services.locks import player_lock
 from anticheat.services.replays import Attempt, attempt_find
 from anticheat.verifying import Outcome
 from leaderboards import verdicts
@@ -28,6 +29,7 @@ _MOST = 100
 def replay_settle(*, replay: Replay, outcome: Outcome | NotVerified, now: datetime) -> None:
     """Once, whoever comes too late."""
     with transaction.atomic(durable=True):
+        _case_lock(replay)
         mine = Replay.objects.filter(pk=replay.pk, state=Replay.State.WAITING, tries=replay.tries)
         if not mine.select_for_update():
             return
@@ -54,14 +56,19 @@ def replays_release(*, now: datetime) -> int:
     released = 0
     for replay in Replay.objects.filter(pk__in=late).select_related("mode", "player"):
         with transaction.atomic(durable=True):
+            _case_lock(replay)
             attempt = _locked(replay)
             released += attempt is not None and _release(replay, attempt)
     return released
 
 
-def _locked(replay: Replay) -> Attempt | None:
-    """With its case, where there is one, and that first: as whoever rules does."""
+def _case_lock(replay: Replay) -> None:
+    """With its player; where there is no case, that alone."""
+    player_lock(replay.player_id)
     Case.objects.select_for_update(of=("self",)).filter(mode=replay.mode_id, player=replay.player_id).first()
+
+
+def _locked(replay: Replay) -> Attempt | None:
     attempts_lock(mode=replay.mode, attempts=[_logged(replay)])
     try:
         return attempt_find(player=replay.player, attempt_id=str(replay.attempt_id))

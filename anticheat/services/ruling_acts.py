@@ -1,4 +1,6 @@
-"""What each kind of ruling does, and how that is undone. Parts of the transaction in which it is ruled."""
+"""What each kind of ruling does, and how that is undone. Parts of the transaction in which it is ruled, which has
+locked the player, and to undo also the case (services/locks.py).
+"""
 
 from collections.abc import Callable, Collection
 from datetime import datetime
@@ -17,6 +19,7 @@ from anticheat.services.attempt_states import (
     attempts_tell,
     in_itself,
 )
+from anticheat.services.locks import case_lock
 from anticheat.services.rollbacks import rollback_begin, rollback_undo
 from leaderboards.log import State
 from leaderboards.models import Mode
@@ -46,7 +49,7 @@ _CASE: dict[str, Case.State] = {
 
 def act(ruling: Ruling, *, asked: Collection[UUID], now: datetime) -> None:
     """`asked`: the attempts it is about; none where it is about all that its case has findings of."""
-    case = Case.objects.select_for_update(of=("self",)).get(pk=ruling.case_id) if ruling.case_id else None
+    case = ruling.case and case_lock(ruling.case)
     ruling.before = {"case": case.state if case else None, "attempts": []}
     if ruling.kind in _JUDGED and ruling.mode is not None:
         ruling.before["attempts"] = _judge(ruling, ruling.mode, asked)
@@ -66,8 +69,8 @@ def undo(ruling: Ruling, *, now: datetime) -> None:
         _lift(ruling, ruling.ban, now)
     if ruling.rollback is not None:
         rollback_undo(rollback=ruling.rollback)
-    if ruling.case_id is not None and ruling.kind in _CASE:
-        _reopen(ruling, Case.objects.select_for_update(of=("self",)).get(pk=ruling.case_id), now)
+    if ruling.case is not None and ruling.kind in _CASE:
+        _reopen(ruling, ruling.case, now)
 
 
 def _later(ruling: Ruling, kinds: Collection[str], **about: object) -> list[Ruling]:

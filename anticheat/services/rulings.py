@@ -11,17 +11,20 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
+from django.db.models import Max
 from psycopg.errors import DeadlockDetected
 
 from anticheat import audit
 from anticheat.errors import RulingRefused
 from anticheat.models import Ruling
 from anticheat.services import ruling_acts
+from anticheat.services.locks import case_lock, player_lock
 from anticheat.services.rollbacks import rollback_begin, rollback_undo
 from anticheat.services.ruling_acts import BANS
 from config.audit import Who
 from config.errors import InvalidRequest
 from config.moments import moments_check
+from leaderboards.rules.instants import MICROSECOND
 
 log = structlog.get_logger(__name__)
 Kind = Ruling.Kind
@@ -31,7 +34,9 @@ _TRIES = 4
 
 
 def again_after_deadlock(act: Callable[[], T]) -> T:
-    """Whoever stamps locks attempts and then cases, whoever rules the other way round: one of them tries again."""
+    """All lock in one order (services/locks.py), but erasures, checks that look twice and PostgreSQL's own locks may
+    still meet in another: one of them tries again.
+    """
     for tried in range(1, _TRIES):
         try:
             with transaction.atomic():
@@ -47,10 +52,12 @@ def again_after_deadlock(act: Callable[[], T]) -> T:
 def ruling_make(*, ruling: Ruling, by: Who, now: datetime, attempts: Collection[UUID] = ()) -> Ruling:
     """Done at once, or proposed. `attempts`: those it is about, where it is not about all of its case."""
     _check(ruling, attempts, now)
-    ruling.by_id, ruling.by_key_id, ruling.at = by.user, by.key, now
+    ruling.by_id, ruling.by_key_id = by.user, by.key
     held = ruling.kind in settings.TWO_PERSONS
 
     def make() -> Ruling:
+        player_lock(ruling.player_id)
+        ruling.at = _following(ruling, now)
         if ruling.rollback is not None:
             ruling.rollback = rollback_begin(rollback=ruling.rollback, now=now, held=held)
         ruling.before = {"asked": [str(one) for one in attempts]}
@@ -71,7 +78,7 @@ def ruling_approve(*, ruling: Ruling, by: Who, now: datetime) -> Ruling:
             raise RulingRefused("A second person has to approve it.")
         if found.ends_at is not None and found.ends_at <= now:
             raise RulingRefused("It would have ended by now.")
-        found.approved_by_id, found.state, found.at = by.user, State.DONE, now
+        found.approved_by_id, found.state, found.at = by.user, State.DONE, _following(found, now)
         ruling_acts.act(found, asked={UUID(one) for one in found.before["asked"]}, now=now)
         found.save()
         _audit("approve", found, by, found.reason)
@@ -101,10 +108,26 @@ def ruling_undo(*, ruling: Ruling, by: Who, now: datetime, why: str) -> Ruling:
 
 
 def _locked(ruling: Ruling, state: str) -> Ruling:
-    found = Ruling.objects.select_for_update(of=("self",)).select_related("mode", "ban", "rollback").get(pk=ruling.pk)
+    """With its player and case, which are locked first."""
+    player_lock(ruling.player_id)
+    if ruling.case is not None:
+        case_lock(ruling.case)
+    found = (
+        Ruling.objects.select_for_update(of=("self",))
+        .select_related("mode", "case", "ban", "rollback")
+        .get(pk=ruling.pk)
+    )
     if found.state != state:
         raise RulingRefused(f"It is {found.get_state_display()} by now.")
     return found
+
+
+def _following(ruling: Ruling, now: datetime) -> datetime:
+    """Later than all other rulings about the player, which is locked: they took effect in this order, and undoing goes
+    by it. Whoever waited for the lock may have read the clock before.
+    """
+    last = Ruling.objects.filter(player=ruling.player_id).exclude(pk=ruling.pk).aggregate(last=Max("at"))["last"]
+    return max(now, last + MICROSECOND) if last is not None and ruling.player_id is not None else now
 
 
 def _ended(ruling: Ruling, state: State, by: Who, now: datetime, why: str) -> Ruling:

@@ -9,7 +9,7 @@ from config.embedded.home import PROJECT_ROOT, Home
 from config.embedded.programs import Program
 
 WORKER = "--quiet -A config worker --loglevel INFO --concurrency 2 -n worker@%h --without-mingle --without-gossip"
-BEAT = "--quiet -A config beat --loglevel INFO --scheduler django_celery_beat.schedulers:DatabaseScheduler --pidfile="
+BEAT = "--quiet -A config beat --loglevel INFO --scheduler config.beat:Scheduler --pidfile="
 
 
 class House:

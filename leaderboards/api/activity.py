@@ -22,5 +22,6 @@ class ActivityView(CallerView):
     def get(self, request: Request, game: str, mode: str) -> Response:
         record = access.may_read(self.caller, game)
         found, asked = mode_known(game=record, mode=mode), self.query(ActivityQuery)
-        state = ActivityState(game=game, mode=mode, activity=activity_recent(found, most=asked.limit))
+        told = activity_recent(found, most=asked.limit, player_id=self.caller.player_id)
+        state = ActivityState(game=game, mode=mode, activity=told)
         return self.shared_answer(state, public=record.public and self.caller.kind is access.Kind.NOBODY)

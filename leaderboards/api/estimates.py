@@ -1,9 +1,9 @@
 """DRF: what a board's histogram tells."""
 
-from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config import clock
 from config.openapi import describe
 from leaderboards.boards.board import Board, board_named
 from leaderboards.estimates import distribution_state, preview_state
@@ -18,7 +18,7 @@ class EstimateView(CallerView):
     """Read by whoever may read the board, and as cacheable."""
 
     def board(self, game: str, mode: str, window: str, scope: str) -> Board:
-        found, at = mode_get(game=access.may_read(self.caller, game), mode=mode), timezone.now()
+        found, at = mode_get(game=access.may_read(self.caller, game), mode=mode), clock.now()
         board = board_named(mode=found, window=window, scope=scope, at=at)
         return seen_by(board, self.caller.player_id, at=at)
 

@@ -1,9 +1,9 @@
 """DRF: games and modes."""
 
-from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config import clock
 from config.openapi import describe, in_path
 from leaderboards import selectors
 from leaderboards.services.modes import mode_declare
@@ -27,7 +27,7 @@ class GameView(CallerView):
     @describe("A game and its modes", answers={200: GameState}, problems=[403], tag="games")
     def get(self, request: Request, game: str) -> Response:
         found = access.may_read(self.caller, game)
-        return self.answer(selectors.game_state(found, at=timezone.now()))
+        return self.answer(selectors.game_state(found, at=clock.now()))
 
 
 class ModeView(CallerView):
@@ -35,7 +35,7 @@ class ModeView(CallerView):
     def get(self, request: Request, game: str, mode: str) -> Response:
         found = access.may_read(self.caller, game)
         shown, tuning = selectors.mode_get(game=found, mode=mode), Scope.MANAGE in self.caller.scopes
-        return self.answer(selectors.mode_state(shown, at=timezone.now(), tuning=tuning))
+        return self.answer(selectors.mode_state(shown, at=clock.now(), tuning=tuning))
 
     @describe(
         "Declares a mode",
@@ -49,4 +49,4 @@ class ModeView(CallerView):
         wanted = self.body(ModeDeclaration)
         declared, change = mode_declare(game=Game.objects.get(pk=found.pk), slug=mode, wanted=wanted, who=self.who)
         status = 201 if change.outcome == "created" else 200
-        return self.answer(selectors.mode_state(declared, at=timezone.now(), tuning=True), status=status)
+        return self.answer(selectors.mode_state(declared, at=clock.now(), tuning=True), status=status)

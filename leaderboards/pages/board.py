@@ -7,10 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from config.errors import Unavailable
 from leaderboards.board_states import board_state
 from leaderboards.boards.board import Board
@@ -42,7 +42,7 @@ def mode_page(request: HttpRequest, game: str, mode: str) -> HttpResponse:
 @gzip_page
 @require_safe
 def board_page(request: HttpRequest, game: str, mode: str, window: str) -> HttpResponse:
-    now, caller = timezone.now(), caller_of(request, game)
+    now, caller = clock.now(), caller_of(request, game)
     record, asked = readable(caller, game), Asked.of(request.GET)
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: asked.scope)
     board = seen_by(board, caller.player_id, at=now)
@@ -123,7 +123,7 @@ def _content(board: Board, asked: Asked, player_id: str | None, now: datetime) -
         "found": found_on(board, asked.q, mine=player_id, now=now) if asked.q else None,
         "spread": spread(board, own=you.raw_score if you else None),
         "spread_box": f"0 0 {WIDTH} {HEIGHT}",
-        "feed": feed_of([board.mode], now=now),
+        "feed": feed_of([board.mode], now=now, players={board.mode.game_id: player_id}),
     }
 
 

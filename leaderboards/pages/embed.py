@@ -6,11 +6,11 @@ from typing import Any
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from config.api import PUBLIC
 from leaderboards.boards.board import Board
 from leaderboards.known import board_known
@@ -29,18 +29,19 @@ _THEMES = {"light", "dark"}
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]
 def embed(request: HttpRequest, game: str, mode: str, window: str) -> HttpResponse:
-    """Whoever is signed in is nobody here: a frame is not the place to tell. Boards that do not answer are said here,
+    """Whoever is signed in is nobody here, a frame is not the place to tell, but for a player whom nobody else sees: it
+    must not learn so. Boards that do not answer are said here,
     too: our page of errors may not be framed.
     """
-    record, now = visitors.readable(NOBODY, game), timezone.now()
+    record, now = visitors.readable(NOBODY, game), clock.now()
     scope, limit = request.GET.get("scope") or "global", _limit(request.GET.get("limit", ""))
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: scope)
+    board = visitors.own_view(request, board, now=now)
     state, theme = Tops().of(board, limit), request.GET.get("theme", "")
     context = _frame(board, now) | _rows(board, state, limit, now) | {"game": record, "window": window, "limit": limit}
     context |= {"theme": theme if theme in _THEMES else ""}
     response = render(request, "leaderboards/embed.html", context, status=200 if state else 503)
-    response.headers["Cache-Control"] = PUBLIC if state else "no-store"
-    return response
+    return visitors.shown_to(board, response, public=PUBLIC if state else "no-store")
 
 
 def _frame(board: Board, now: datetime) -> dict[str, Any]:

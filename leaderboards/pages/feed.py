@@ -1,10 +1,10 @@
 """What just happened in a mode, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from leaderboards.activity import activity_of
+from leaderboards.activity import NOBODY, activity_of
 from leaderboards.models import Mode
 from leaderboards.pages import numbers, times, words
 from leaderboards.wire_activity import Happening
@@ -27,9 +27,12 @@ class Item:
     ago: str
 
 
-def feed_of(modes: Sequence[Mode], *, now: datetime, most: int = SHOWN) -> list[Item]:
-    """Newest first."""
-    items = [_item(mode, one, now) for mode, told in activity_of(modes, most=most).items() for one in told]
+def feed_of(
+    modes: Sequence[Mode], *, now: datetime, most: int = SHOWN, players: Mapping[int, str | None] = NOBODY
+) -> list[Item]:
+    """Newest first. `players`: who looks, by game."""
+    found = activity_of(modes, most=most, players=players)
+    items = [_item(mode, one, now) for mode, told in found.items() for one in told]
     return sorted(items, key=lambda item: item.at, reverse=True)[:most]
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -17,6 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.ImageDraw import ImageDraw as Drawing
 from PIL.ImageFont import FreeTypeFont
 
+from config import clock
 from leaderboards.board_states import board_state
 from leaderboards.boards.board import Board
 from leaderboards.known import board_known
@@ -48,15 +48,17 @@ class Shown(NamedTuple):
 
 @require_safe
 def card(request: HttpRequest, game: str, mode: str, window: str) -> HttpResponse:
-    record, now = visitors.readable(NOBODY, game), timezone.now()
+    record, now = visitors.readable(NOBODY, game), clock.now()
     board = board_known(game=record, mode=mode, window=window, at=now, scope=lambda: "global")
-    key, shown = f"card:{board.mode.pk}:{board.window.id}:{get_language()}", _shown(board, now)
+    board = visitors.own_view(request, board, now=now)
+    key, shown = f"card:{board.mode.pk}:{board.window.id}:{get_language()}:{board.viewer or ''}", _shown(board, now)
     who = [one[1] for one in shown.entries]
     kept: tuple[list[str], bytes] | None = cache.get(key)
     if kept is None or kept[0] != who:  # nobody stays on it who was taken off the board
         kept = who, drawn(shown)
         cache.set(key, kept, SECONDS)
-    return HttpResponse(kept[1], content_type="image/png", headers={"Cache-Control": f"public, max-age={ELSEWHERE}"})
+    response = HttpResponse(kept[1], content_type="image/png")
+    return visitors.shown_to(board, response, public=f"public, max-age={ELSEWHERE}")
 
 
 def _shown(board: Board, now: datetime) -> Shown:

@@ -9,13 +9,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
+from config import clock
 from config.errors import Unavailable
 from leaderboards.attempts import attempt_list
 from leaderboards.careers import career
@@ -80,7 +80,7 @@ def profile(request: HttpRequest, game: str, player_id: str) -> HttpResponse:
     caller = visitors.caller_of(request, game)
     record = visitors.readable(caller, game)
     player = player_get(game=record, player_id=player_id)
-    context = _context(record, player, caller, now=timezone.now())
+    context = _context(record, player, caller, now=clock.now())
     return visitors.shown(render(request, "leaderboards/profile.html", context))
 
 

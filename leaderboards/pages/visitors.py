@@ -1,11 +1,15 @@
 """Who looks at a page: a player signed in to the game, an operator, or nobody. May see what the API would tell."""
 
+from datetime import datetime
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.translation import gettext_lazy
 
 from config.errors import Unauthenticated
+from leaderboards.boards.board import Board
+from leaderboards.ghosts import seen_by
 from players.access import NOBODY, Caller, may_read
 from players.authentication import caller_from_user
 from players.lookups import GameRecord
@@ -30,6 +34,18 @@ def readable(caller: Caller, game: str) -> GameRecord:
         return may_read(caller, game)
     except Unauthenticated:
         raise PrivateGame from None
+
+
+def own_view(request: HttpRequest, board: Board, *, now: datetime) -> Board:
+    """A board that is shown alike to everybody, but for a signed-in player whom nobody else sees."""
+    return seen_by(board, caller_of(request, board.mode.game.slug).player_id, at=now)
+
+
+def shown_to(board: Board, response: HttpResponse, *, public: str) -> HttpResponse:
+    """`public`: how long others may keep what is shown alike to everybody."""
+    patch_vary_headers(response, ["Cookie"])
+    response.headers["Cache-Control"] = public if board.viewer is None else "private, no-store"
+    return response
 
 
 def shown(response: HttpResponse) -> HttpResponse:

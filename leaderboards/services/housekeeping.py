@@ -3,17 +3,22 @@
 from datetime import datetime, timedelta
 
 import structlog
-from django.db import connection
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models.functions import Greatest
 
 from leaderboards.boards import leftovers, store
 from leaderboards.boards.store import Slot
 from leaderboards.hot import is_hot
 from leaderboards.models import Mode, Stamp, Standing, Stream
+from leaderboards.rules.windows import timezone_named, window_at
+from leaderboards.services.corrections import standings_retell
 
 log = structlog.get_logger(__name__)
 STAMPS_KEPT = timedelta(days=1)  # the tail that a failover may lose is far shorter
 ERASED_LATELY = timedelta(hours=6)  # whatever was on its way then has long arrived, and this was done many times
 _MOST = 10_000  # rows a statement
+_MARGIN = timedelta(minutes=1)  # by which clocks of two databases may differ, of which one takes over
 
 
 def stamps_purge(*, now: datetime) -> int:
@@ -72,14 +77,43 @@ def _is_left(slot: Slot, mode: Mode | None) -> bool:
 
 
 def standings_purge(*, now: datetime) -> int:
-    """Those of windows whose boards have expired; how many. The log has what they were made of."""
+    """Those of windows whose boards have expired; how many. The log has what they were made of: `standings_remake`."""
     purged = 0
     for mode in Mode.objects.filter(first_score_at__isnull=False):
         found = Standing.objects.filter(mode=mode).order_by().values_list("window", flat=True).distinct()
         cold = [window for window in found if not is_hot(window, mode.timezone, now)]
+        if cold:  # noted first: a purge may be killed
+            Mode.objects.filter(pk=mode.pk).update(standings_purged_at=Greatest("standings_purged_at", now))
         while cold and (rows := _delete_some(mode, cold)):
             purged += rows
     return purged
+
+
+def standings_remake(*, now: datetime) -> int:
+    """Counts modes anew from the log whose standings were purged by a clock that was ahead of `now`; how many modes.
+
+    Example: all clocks said May, April's boards were purged, and now they say April again.
+    """
+    remade = 0
+    for mode in Mode.objects.filter(standings_purged_at__gt=now + _MARGIN):
+        purged_at = mode.standings_purged_at
+        with transaction.atomic():
+            if purged_at is not None and _has_purged(mode, since=now, until=purged_at):
+                log.error("standings_remade", mode=mode.pk, purged_at=purged_at.isoformat(), why="clock set back")
+                standings_retell(mode=mode)
+                remade += 1
+            Mode.objects.filter(pk=mode.pk).update(standings_purged_at=now)
+    return remade
+
+
+def _has_purged(mode: Mode, *, since: datetime, until: datetime) -> bool:
+    """Whether boards of some window expire between the two: a purge at `until` has deleted what is hot at `since`."""
+    for kind in mode.windows:
+        hot_for = timedelta(days=settings.HOT_DAYS.get(kind, 0))
+        ended_at = window_at(kind, until - hot_for, timezone_named(mode.timezone)).starts_at  # the last before that one
+        if ended_at is not None and ended_at + hot_for > since:
+            return True
+    return False
 
 
 def erased_attempts_scrub(*, now: datetime) -> int:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.db.models import Max
-from django.utils import timezone
 from msgspec import Struct, structs
 
+from config import clock
 from config.errors import DomainError, Unavailable
 from leaderboards import estimates, log, partitions, whereabouts
 from leaderboards.attempts import window_ids
@@ -150,7 +150,7 @@ def _combined(board: Board, before: int | None, score: int) -> int:
 
 
 def _judged(outcome: Outcome) -> Outcome:
-    found = log.find([(outcome.player, outcome.attempt_id)], since=partitions.recent_since(timezone.now()))
+    found = log.find([(outcome.player, outcome.attempt_id)], since=partitions.recent_since(clock.now()))
     return structs.replace(outcome, logged=next(iter(found.values()), outcome.logged))
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.utils.timezone import now
 from msgspec import Struct
 
+from config import clock
 from config.errors import DomainError
 from leaderboards import admission, log, outbox, partitions
 from leaderboards.admission import Door
@@ -55,7 +55,16 @@ def scores_submit(
 
     `look` is told who the players are, just before their scores are logged.
     """
-    door, readers = Door(game, now(), caller), dict[int, Reader]()
+    try:
+        return _submitted_at(clock.now(), game, items, caller, look)
+    except clock.ClockWasWrong:  # what they were judged by: once more, by the database's
+        return _submitted_at(clock.now(), game, items, caller, look)
+
+
+def _submitted_at(
+    now: datetime, game: GameRecord, items: Sequence[Item | DomainError], caller: Caller, look: _Look | None
+) -> list[Outcome | DomainError]:
+    door, readers = Door(game, now, caller), dict[int, Reader]()
     read = [item if isinstance(item, DomainError) else _read(item, caller, door, readers) for item in items]
     batch = [one for one in read if isinstance(one, Candidate)]
     outcomes = iter(_submitted(batch, door, look) if batch else ())

@@ -5,13 +5,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
-from config import audit
+from config import audit, clock
 from config.errors import DomainError
-from leaderboards.drain import stream_drain
+from leaderboards.drain import stream_drain, streams_sweep
 from leaderboards.models import Mode, Standing
 from leaderboards.services.corrections import standings_retell
+from leaderboards.services.housekeeping import standings_remake
 from leaderboards.services.rebuilding import mode_rebuild, mode_tidy
 
 GRACE = 2.0  # seconds that readers on their way still find the boards they began with
@@ -35,12 +35,14 @@ class Command(BaseCommand):
         if not found and (options["game"] or options["mode"]):
             raise CommandError("There is no such mode.")
         found.filter(first_score_at__isnull=True).exclude(ranking="dense").update(shards=settings.SHARDS)
+        if standings_remake(now=clock.asked()):
+            streams_sweep(now=clock.asked())
         for mode in found.filter(first_score_at__isnull=False):
             if options["from_log"]:
                 told = standings_retell(mode=mode)
                 self.stdout.write(f"{mode.game.slug}/{mode.slug}: {told:,} players are being told anew from the log.")
                 for shard in range(mode.shards):
-                    stream_drain(mode_id=mode.pk, shard=shard, now=timezone.now())
+                    stream_drain(mode_id=mode.pk, shard=shard, now=clock.asked())
             self._rebuild(mode)
         self.stdout.write("Done.")
 
@@ -48,7 +50,7 @@ class Command(BaseCommand):
         bar = Bar(self, f"{mode.game.slug}/{mode.slug}", Standing.objects.filter(mode=mode).count())
         shards = mode.shards
         try:
-            generation = mode_rebuild(mode=mode, now=timezone.now(), shards=settings.SHARDS, progress=bar.add)
+            generation = mode_rebuild(mode=mode, now=clock.asked(), shards=settings.SHARDS, progress=bar.add)
         except DomainError as error:
             raise CommandError(error.detail) from None
         time.sleep(GRACE)

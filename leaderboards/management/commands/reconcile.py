@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.utils import timezone
 
+from config import clock
+from leaderboards.drain import streams_sweep
+from leaderboards.services.housekeeping import standings_remake
 from leaderboards.services.reconciling import reconcile_all, reconcile_sample
 
 
@@ -15,7 +17,11 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="every entry of every board, not a sample")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = (reconcile_all if options["all"] else reconcile_sample)(now=timezone.now())
+        now = clock.asked()
+        if standings_remake(now=now):
+            self.stdout.write("remade    standings that a clock had purged too early, from the log")
+            streams_sweep(now=now)
+        found = (reconcile_all if options["all"] else reconcile_sample)(now=now)
         for board, entries in sorted(found.differing.items()):
             self.stdout.write(f"differs   {board}: {entries}")
         for what in found.repaired:
