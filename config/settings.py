@@ -5,7 +5,7 @@ from pathlib import Path
 from celery.schedules import schedule
 from csp.constants import NONE, SELF
 
-from config import env, logs
+from config import env, logs, production
 from config.embedded.home import Home
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -23,9 +23,14 @@ if not SECRET_KEY and not PRODUCTION:
     SECRET_KEY = HOME.secret("secret_key") or ""
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 ORIGINS = env.words("RUNG_ORIGINS")  # whose pages may open sockets, beside our own
 if PRODUCTION:
     env.missing_in_production({"SECRET_KEY": SECRET_KEY, "ALLOWED_HOSTS": ",".join(ALLOWED_HOSTS)})
+    production.check_secret("SECRET_KEY", SECRET_KEY)
+    production.check_hosts(ALLOWED_HOSTS)
+    production.check_origins("CSRF_TRUSTED_ORIGINS", CSRF_TRUSTED_ORIGINS, https=HTTPS)
+    production.check_origins("RUNG_ORIGINS", ORIGINS, https=False)
 if not SECRET_KEY:
     raise env.ConfigurationError("There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY.")
 
@@ -323,7 +328,6 @@ NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> r
 
 # --- safety --------------------------------------------------------------------------------------------------------
 PROXIES = env.number("RUNG_PROXIES", 0, least=0, most=10)  # how many of our own proxies stand in front
-HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 if PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS
