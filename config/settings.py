@@ -220,15 +220,16 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # else files are served from where they lie
 WHITENOISE_USE_FINDERS = not PRODUCTION
+_PRIVATE = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}  # nobody else on the machine reads it
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "models": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": HOME.path / "models"},
+        "OPTIONS": {"location": HOME.path / "models"} | _PRIVATE,
     },
     "replays": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": env.text("RUNG_REPLAYS") or HOME.path / "replays"},
+        "OPTIONS": {"location": env.text("RUNG_REPLAYS") or HOME.path / "replays"} | _PRIVATE,
     },
     "staticfiles": {
         "BACKEND": "config.statics.Statics" if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"
