@@ -23,11 +23,14 @@ if not SECRET_KEY and not PRODUCTION:
     SECRET_KEY = HOME.secret("secret_key") or ""
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+METRICS_TOKEN = env.text("RUNG_METRICS_TOKEN")  # with which /metrics is read from elsewhere, in production
 HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 ORIGINS = env.words("RUNG_ORIGINS")  # whose pages may open sockets, beside our own
 if PRODUCTION:
     env.missing_in_production({"SECRET_KEY": SECRET_KEY, "ALLOWED_HOSTS": ",".join(ALLOWED_HOSTS)})
     production.check_secret("SECRET_KEY", SECRET_KEY)
+    if METRICS_TOKEN:
+        production.check_secret("RUNG_METRICS_TOKEN", METRICS_TOKEN)
     production.check_hosts(ALLOWED_HOSTS)
     production.check_origins("CSRF_TRUSTED_ORIGINS", CSRF_TRUSTED_ORIGINS, https=HTTPS)
     production.check_origins("RUNG_ORIGINS", ORIGINS, https=False)

@@ -118,7 +118,7 @@ WEAK = {
 }
 
 
-@pytest.mark.parametrize("name", ["SECRET_KEY"])
+@pytest.mark.parametrize("name", ["SECRET_KEY", "RUNG_METRICS_TOKEN"])
 @pytest.mark.parametrize(("weak", "fault"), WEAK.items(), ids=range(len(WEAK)))
 def test_a_secret_that_can_be_guessed_is_refused_with_a_way_to_make_one_and_is_not_quoted(
     settings_with: Callable[..., dict[str, Any]], name: str, weak: str, fault: str
