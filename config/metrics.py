@@ -26,6 +26,7 @@ CONNECTIONS_OPEN = Gauge("rung_connections_open", "Connections to the web port",
 CONNECTIONS_CLOSED = Counter("rung_connections_closed", "Connections that we closed by force, and why", ["why"])
 SHED = Counter("rung_requests_shed", "Requests refused because too many were waiting", ["queue"])
 ABANDONED = Counter("rung_requests_abandoned", "Requests whose caller left before their turn", ["queue"])
+SIGN_INS = Counter("rung_sign_ins", "Tries to sign in to the admin, and what came of them", ["outcome"])
 SOCKETS = Counter("rung_ws_connections", "WebSockets opened")
 SOCKETS_OPEN = Gauge("rung_ws_open", "WebSockets that are open", multiprocess_mode="livesum")
 SOCKETS_CLOSED = Counter("rung_ws_closed", "WebSockets that we closed, and why", ["why"])

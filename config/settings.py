@@ -206,6 +206,7 @@ TEMPLATES = [
         },
     }
 ]
+PASSWORD_HASHERS = ["config.hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
