@@ -5,7 +5,7 @@ names of hosts or of other sites that would let anybody in.
 import re
 from collections.abc import Sequence
 
-from config.env import ConfigurationError
+from config.env import BELOW, NAME, ConfigurationError
 
 MAKE_ONE = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 _SHORTEST = 32  # characters
@@ -15,12 +15,9 @@ _SAMPLES = (
     "changeme", "changethis", "djangoinsecure", "example", "insecure", "notasecret", "password", "placeholder",
     "replacethis", "replaceme", "secretkey", "yoursecret", "0123456789", "1234567890", "abcdefghij", "qwertyuiop",
 )  # fmt: skip
-_LABEL = "[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
-_NAME = rf"{_LABEL}(?:\.{_LABEL})*"
 _IPV6 = r"\[[0-9a-f:.]+\]"
-# `.example` alone is refused, too: anybody may have a name below it
-_HOST = re.compile(rf"{_NAME}|{_IPV6}|\.{_LABEL}\.{_NAME}")
-_SITE = re.compile(rf"(https?)://(?:{_NAME}|{_IPV6}|\*\.{_LABEL}\.{_NAME})(?::\d{{1,5}})?")
+_HOST = re.compile(rf"{NAME}|{_IPV6}|\.{BELOW}")
+_SITE = re.compile(rf"(https?)://(?:{NAME}|{_IPV6}|\*\.{BELOW})(?::\d{{1,5}})?")
 
 
 def check_secret(name: str, value: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from celery.schedules import schedule
 from csp.constants import NONE, SELF
 
-from config import env, logs, production
+from config import avatars, env, logs, production
 from config.embedded.home import Home
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -202,6 +202,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.avatars.for_pages",
             ]
         },
     }
@@ -329,6 +330,7 @@ RULING_REASONS = env.sentences(
     "|Scores were sent by somebody else than the player."
     "|Looked at, and found fair.",
 )
+AVATAR_HOSTS = env.hosts("RUNG_AVATAR_HOSTS")  # whose pictures our pages show: config/avatars.py
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------
@@ -353,7 +355,7 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
-        "img-src": [SELF, "data:", "https:"],  # avatars are where the game keeps them
+        "img-src": [SELF, "data:", *avatars.sources(AVATAR_HOSTS)],
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],

@@ -211,6 +211,31 @@ def test_hosts_and_sites_that_are_named_are_taken(settings_with: Callable[..., d
     assert settings_with(**(SERVERS | plain))["CSRF_TRUSTED_ORIGINS"] == ["http://desk.example"]
 
 
+def test_pictures_come_from_our_own_site_and_from_hosts_that_are_named(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    def sources(**environment: str) -> list[str]:
+        shown = settings_with(**SERVERS, SECRET_KEY="k", **environment)
+        return list(shown["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"])
+
+    assert sources() == ["'self'", "data:"]
+    named = "cdn.example, .Game.example"
+    added = ["https://cdn.example", "https://*.game.example", "https://game.example"]
+    assert sources(RUNG_AVATAR_HOSTS=named) == ["'self'", "data:", *added]
+    for wrong in (
+        "*",
+        ".",
+        ".example",
+        "https://cdn.example",
+        "cdn.example/x",
+        "cdn.example;script-src *",
+        "a b",
+        "'self'",
+    ):
+        with pytest.raises(Exception, match=r"^RUNG_AVATAR_HOSTS must name hosts, "):
+            sources(RUNG_AVATAR_HOSTS=f"cdn.example,{wrong}")
+
+
 def test_the_web_process_refuses_in_the_same_words(tmp_path: Path) -> None:
     done = _run("-m", "config.web", home=tmp_path, **(SERVERS | PRODUCTION | {"SECRET_KEY": ""}))
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
