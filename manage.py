@@ -2,6 +2,7 @@
 """Rung's commands: `python manage.py help`."""
 
 import os
+import secrets
 import sys
 
 from config.embedded.errors import CannotStart
@@ -10,7 +11,7 @@ from config.env import ConfigurationError
 # for those that start servers of their own and need none before
 ALONE = ("bench", "evaluate_checks")
 NOWHERE = {
-    "SECRET_KEY": "not a secret",
+    "SECRET_KEY": secrets.token_urlsafe(48),
     "DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
     "VALKEY_URL": "valkey://127.0.0.1:9/0",
 }

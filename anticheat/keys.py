@@ -31,5 +31,10 @@ def sign_in_failed(user: int, address: str) -> str:
     return f"rung:sign_in_failed:{user}:{_hashed(address)}"
 
 
+def sign_ins_failed(user: int) -> str:
+    """How many of these were recorded lately, from wherever."""
+    return f"rung:sign_ins_failed:{user}"
+
+
 def _hashed(who: str) -> str:
     return blake2b(who.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

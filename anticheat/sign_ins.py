@@ -11,8 +11,10 @@ from django.http import HttpRequest
 from anticheat import audit, keys
 from config import valkey
 from config.audit import by_request
+from config.counting import Step, count
 
 _ONCE_IN = 60  # seconds: nothing in the audit is ever deleted, and who records waits for the one before
+_MOST, _HOUR = 10, 3600  # of an account in an hour, from however many addresses
 
 
 def connect() -> None:
@@ -32,7 +34,9 @@ def _signed_out(*, request: HttpRequest, user: User | None, **_: object) -> None
 
 
 def _failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: object) -> None:
-    """Of users there are: what else is typed there may be a password, and strangers must not fill the audit."""
+    """Of users there are: what else is typed there may be a password. Strangers must not fill the audit, so beyond the
+    first in an hour the metric `rung_sign_ins` alone tells of them.
+    """
     if request is None:
         return
     model = get_user_model()
@@ -45,6 +49,7 @@ def _failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, 
 
 def _is_news(user: int, address: str) -> bool:
     try:
-        return valkey.cache_add(keys.sign_in_failed(user, address), seconds=_ONCE_IN)
+        is_first = valkey.cache_add(keys.sign_in_failed(user, address), seconds=_ONCE_IN)
     except valkey.ValkeyUnavailable:
-        return True
+        is_first = True
+    return is_first and count(Step(keys.sign_ins_failed(user), _HOUR))[0].value <= _MOST

@@ -9,9 +9,18 @@ from django.conf import settings
 
 def client_address(meta: Mapping[str, Any]) -> str:
     """As many steps back as there are proxies of ours: what stands further left in the header anybody may write."""
-    steps = [step.strip() for step in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    told = steps[-settings.PROXIES] if 0 < settings.PROXIES <= len(steps) else ""
-    return _address(told) or _address(meta.get("REMOTE_ADDR", ""))
+    return _forwarded(meta) or _address(meta.get("REMOTE_ADDR", ""))
+
+
+def is_loopback(meta: Mapping[str, Any]) -> bool:
+    """Whether it comes from this machine. What was forwarded does not, unless proxies of ours say so: else everybody
+    who comes through a proxy on this machine would.
+    """
+    address = _forwarded(meta) if meta.get("HTTP_X_FORWARDED_FOR") else client_address(meta)
+    if not address:
+        return False
+    known = ip_address(address)
+    return (getattr(known, "ipv4_mapped", None) or known).is_loopback
 
 
 def address_of(scope: Any) -> str:
@@ -20,6 +29,11 @@ def address_of(scope: Any) -> str:
     return client_address(
         {"REMOTE_ADDR": (scope.get("client") or ("",))[0], "HTTP_X_FORWARDED_FOR": ",".join(forwarded)}
     )
+
+
+def _forwarded(meta: Mapping[str, Any]) -> str:
+    steps = [step.strip() for step in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    return _address(steps[-settings.PROXIES]) if 0 < settings.PROXIES <= len(steps) else ""
 
 
 def _address(text: str) -> str:

@@ -1,5 +1,6 @@
 """The admin site of Rung: what operators look for first stands first, and what they change is in the audit."""
 
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
@@ -10,9 +11,11 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from config import audit
+from config import audit, hashing, pages, sign_in
 from config.audited import AuditedAdmin
+from config.metrics import SIGN_INS
 
+_FOUND = 302  # somewhere else: it was done
 _ORDER = ("players", "leaderboards", "social", "anticheat", "django_celery_beat", "auth")
 
 
@@ -51,10 +54,50 @@ class RungAdmin(AdminSite):
         audited = own if issubclass(own, AuditedAdmin) else type(own.__name__, (AuditedAdmin, own), {})
         super().register(model_or_iterable, audited, **options)
 
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Refused before a password is hashed: that is the dearest thing that anybody may ask of us."""
+        if request.method != "POST":
+            return super().login(request, extra_context)
+        attempt = sign_in.Try(request)
+        try:
+            attempt.admit()
+            with nullcontext() if attempt.is_known else hashing.for_strangers():
+                response = super().login(request, extra_context)
+        except sign_in.TooManyTries as refusal:
+            SIGN_INS.labels("refused").inc()
+            return pages.sign_in_refused(request, refusal)
+        except hashing.HashingBusy as refusal:
+            SIGN_INS.labels("busy").inc()
+            attempt.give_back()
+            return pages.sign_in_refused(request, refusal)
+        if response.status_code == _FOUND:
+            SIGN_INS.labels("done").inc()
+            attempt.succeed(response)
+        else:
+            SIGN_INS.labels("failed").inc()
+            attempt.fail()
+        return response
+
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if request.method != "POST":
+            return super().password_change(request, extra_context)
+        attempt = sign_in.PasswordChange(request)
+        try:
+            attempt.admit()
+            response = self._change_password(request, extra_context)
+        except sign_in.TooManyTries as refusal:
+            return pages.sign_in_refused(request, refusal)
+        except hashing.HashingBusy as refusal:
+            attempt.give_back()
+            return pages.sign_in_refused(request, refusal)
+        if response.status_code == _FOUND:
+            attempt.give_back()
+        return response
+
+    def _change_password(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> Any:
         with transaction.atomic():
             response = super().password_change(request, extra_context)
-            if response.status_code == 302:  # noqa: PLR2004 - it was changed
+            if response.status_code == _FOUND:
                 audit.record(verb="user.password", who=audit.by_request(request), about=request.user)  # type: ignore[arg-type]
         return response
 

@@ -3,6 +3,7 @@ that is set to nothing (`RUNG_HTTPS=`, as compose files do) is as if it were not
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
@@ -12,6 +13,9 @@ class ConfigurationError(Exception):
     """What is configured cannot work; the message says which variable and what to do."""
 
 
+_LABEL = "[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?"
+NAME = rf"{_LABEL}(?:\.{_LABEL})*"  # of a host
+BELOW = rf"{_LABEL}\.{NAME}"  # for names below it; one of one part is refused: anybody may have a name below .example
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 _PORT, _SENTINEL_PORT = 6379, 26379
@@ -71,6 +75,18 @@ def web_processes() -> int:
 
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def hosts(name: str) -> list[str]:
+    """Names, or `.game.example` for all below one; none of them wider."""
+    found = [host.lower() for host in words(name)]
+    for host in found:
+        if not re.fullmatch(rf"{NAME}|\.{BELOW}", host):
+            raise ConfigurationError(
+                f"{name} must name hosts, without scheme, port or *: cdn.example, or .game.example for all below it,"
+                f" not {host!r}."
+            )
+    return found
 
 
 def named(name: str, default: str = "") -> dict[str, str]:

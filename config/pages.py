@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
+from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -64,6 +65,23 @@ def told(request: HttpRequest, error: DomainError) -> HttpResponse:
     response = _page(request, error.status, heading, in_words(error))
     if error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def sign_in_refused(request: HttpRequest, error: DomainError) -> HttpResponse:
+    """In the reader's language, which the admin does not speak otherwise: who is refused should know why."""
+    with translation.override(translation.get_language_from_request(request)):
+        if error.code == "rate_limited":
+            heading = _("Too many tries")
+            sentence = _(
+                "Too many tries to sign in came from your address. Wait a quarter of an hour, or use a browser in which"
+                " you have signed in before."
+            )
+        else:
+            heading, sentence = _("One moment"), _("Many passwords are being checked just now. Try again in a moment.")
+        response = _page(request, error.status, heading, sentence)
+        response["Content-Language"] = translation.get_language() or "en"
+    response["Retry-After"] = str(error.retry_after)
     return response
 
 

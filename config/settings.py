@@ -5,7 +5,7 @@ from pathlib import Path
 from celery.schedules import schedule
 from csp.constants import NONE, SELF
 
-from config import env, logs
+from config import avatars, env, logs, production
 from config.embedded.home import Home
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -23,9 +23,17 @@ if not SECRET_KEY and not PRODUCTION:
     SECRET_KEY = HOME.secret("secret_key") or ""
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "" if PRODUCTION else "127.0.0.1,localhost,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+METRICS_TOKEN = env.text("RUNG_METRICS_TOKEN")  # with which /metrics is read from elsewhere, in production
+HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 ORIGINS = env.words("RUNG_ORIGINS")  # whose pages may open sockets, beside our own
 if PRODUCTION:
     env.missing_in_production({"SECRET_KEY": SECRET_KEY, "ALLOWED_HOSTS": ",".join(ALLOWED_HOSTS)})
+    production.check_secret("SECRET_KEY", SECRET_KEY)
+    if METRICS_TOKEN:
+        production.check_secret("RUNG_METRICS_TOKEN", METRICS_TOKEN)
+    production.check_hosts(ALLOWED_HOSTS)
+    production.check_origins("CSRF_TRUSTED_ORIGINS", CSRF_TRUSTED_ORIGINS, https=HTTPS)
+    production.check_origins("RUNG_ORIGINS", ORIGINS, https=False)
 if not SECRET_KEY:
     raise env.ConfigurationError("There is no SECRET_KEY yet: run `make up` once, or set SECRET_KEY.")
 
@@ -194,10 +202,12 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.avatars.for_pages",
             ]
         },
     }
 ]
+PASSWORD_HASHERS = ["config.hashing.BoundedHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -215,15 +225,16 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = HOME.path / "static" if PRODUCTION else None  # else files are served from where they lie
 WHITENOISE_USE_FINDERS = not PRODUCTION
+_PRIVATE = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}  # nobody else on the machine reads it
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "models": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": HOME.path / "models"},
+        "OPTIONS": {"location": HOME.path / "models"} | _PRIVATE,
     },
     "replays": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": env.text("RUNG_REPLAYS") or HOME.path / "replays"},
+        "OPTIONS": {"location": env.text("RUNG_REPLAYS") or HOME.path / "replays"} | _PRIVATE,
     },
     "staticfiles": {
         "BACKEND": "config.statics.Statics" if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -323,11 +334,11 @@ RULING_REASONS = env.sentences(
     "|Scores were sent by somebody else than the player."
     "|Looked at, and found fair.",
 )
+AVATAR_HOSTS = env.hosts("RUNG_AVATAR_HOSTS")  # whose pictures our pages show: config/avatars.py
 NAME_CHECKS = env.words("RUNG_NAME_CHECKS")  # dotted paths of (name, game) -> reason or None; docs/extending.md
 
 # --- safety --------------------------------------------------------------------------------------------------------
 PROXIES = env.number("RUNG_PROXIES", 0, least=0, most=10)  # how many of our own proxies stand in front
-HTTPS = env.flag("RUNG_HTTPS", default=PRODUCTION)
 if PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS
@@ -348,7 +359,7 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [NONE],
         "script-src": [SELF],
         "style-src": [SELF],
-        "img-src": [SELF, "data:", "https:"],  # avatars are where the game keeps them
+        "img-src": [SELF, "data:", *avatars.sources(AVATAR_HOSTS)],
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
-from config import clock
+from config import avatars, clock
 from config.errors import Unavailable
 from leaderboards.attempts import attempt_list
 from leaderboards.careers import career
@@ -93,6 +93,7 @@ def _context(game: GameRecord, player: Player, caller: Caller, *, now: datetime)
         "game": game,
         "who": who_is(caller, game),
         "player": player,
+        "avatar": avatars.shown(player.avatar_url),
         "flag": words.flag_of(player.country),
         "own": own,
         "whole": whole,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
+from config import avatars
 from config.errors import DomainError
 from leaderboards.board_states import lookup_state
 from leaderboards.boards.board import Board, board_named
@@ -65,7 +66,7 @@ def rows_of(
             initial=one.display_name[:1].upper(),
             country=one.country or "",
             flag=words.flag_of(one.country),
-            avatar=one.avatar_url or "",
+            avatar=avatars.shown(one.avatar_url),
             score="" if one.score is None else numbers.score_text(one.score, board.rules.decimals),
             at=one.achieved_at,
             ago=times.ago(one.achieved_at, now=now) if one.achieved_at else "",

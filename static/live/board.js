@@ -6,6 +6,16 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const row = document.getElementById("row");
 const spare = document.getElementById("spare");
 
+const faces = (document.body.dataset.avatars ?? "").split(" ").filter(Boolean); // hosts that avatars are shown from
+
+/** As config/avatars.py; what is on our own site is ours. */
+function isShown(address) {
+  if (!address || !URL.canParse(address, location.href)) return false;
+  const { origin, hostname, protocol } = new URL(address, location.href);
+  const named = faces.some((one) => one === hostname || (one[0] === "." && `.${hostname}`.endsWith(one)));
+  return origin === location.origin || (protocol === "https:" && named);
+}
+
 function put(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -118,16 +128,17 @@ export class Board {
   #face(face, entry) {
     const shown = face.querySelector("img");
     const initial = [...entry.display_name][0]?.toUpperCase() ?? "";
-    if ((shown?.getAttribute("src") ?? null) === entry.avatar_url) {
+    const address = isShown(entry.avatar_url) ? entry.avatar_url : null;
+    if ((shown?.getAttribute("src") ?? null) === address) {
       if (face.textContent !== initial) face.replaceChildren(initial, ...face.children);
       return;
     }
     face.textContent = initial;
-    if (!entry.avatar_url) return;
+    if (!address) return;
     const image = new Image(32, 32);
     image.alt = "";
     image.referrerPolicy = "no-referrer";
-    image.src = entry.avatar_url;
+    image.src = address;
     face.append(image);
   }
 

@@ -16,6 +16,7 @@ import pytest
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
+from config import production
 from tests import live
 from tests.live import ROOT
 
@@ -56,6 +57,8 @@ def settings_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[.
         ({"SECRET_KEY": ""}, "rung: In production SECRET_KEY must be set: there is no default for a secret."),
         ({"ALLOWED_HOSTS": " "}, "rung: In production ALLOWED_HOSTS must be set"),
         ({"DEBUG": "1"}, "rung: DEBUG must be off in production"),
+        ({"SECRET_KEY": "x"}, "rung: In production SECRET_KEY must be hard to guess: it has 1 characters"),
+        ({"ALLOWED_HOSTS": "*"}, "rung: In production ALLOWED_HOSTS must name hosts"),
     ],
 )
 def test_production_refuses_to_start_in_one_sentence(
@@ -99,6 +102,138 @@ def test_what_cannot_work_is_refused_at_start(
     with pytest.raises(Exception, match=re.escape(sentence)) as refused:
         settings_with(**(SERVERS | environment))
     assert type(refused.value).__name__ == "ConfigurationError"
+
+
+WEAK = {
+    "x": "it has 1 characters, and needs 32 at least",
+    secrets.token_urlsafe(48)[:31]: "it has 31 characters, and needs 32 at least",
+    "x" * 64: "it repeats itself",
+    "abcabcabc" * 8: "it repeats itself",
+    "AbCdEfGh9871" * 4: "it repeats itself",
+    "not a secret, for tests only, but long enough to sign with": "it looks like a sample",
+    "not-a-secret-" + secrets.token_hex(32): "it looks like a sample",
+    "django-insecure-" + secrets.token_urlsafe(48): "it looks like a sample",
+    "please CHANGE-ME before the first start of all": "it looks like a sample",
+    "0123456789abcdefghijklmnopqrstuvwxyz": "it looks like a sample",
+}
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "RUNG_METRICS_TOKEN"])
+@pytest.mark.parametrize(("weak", "fault"), WEAK.items(), ids=range(len(WEAK)))
+def test_a_secret_that_can_be_guessed_is_refused_with_a_way_to_make_one_and_is_not_quoted(
+    settings_with: Callable[..., dict[str, Any]], name: str, weak: str, fault: str
+) -> None:
+    sentence = f"In production {name} must be hard to guess: {fault}. Make one with: python3 -c"
+    with pytest.raises(Exception, match=re.escape(sentence)) as refused:
+        settings_with(**(SERVERS | PRODUCTION | {name: weak}))
+    assert type(refused.value).__name__ == "ConfigurationError"
+    assert len(weak) == 1 or weak not in str(refused.value)
+
+
+@pytest.mark.parametrize("good", ["5d0a2a0a1b0d9bb2c7e3a4f6190c8e7b", "4mYk1Qz0-uVgXw8sTn_3RbPc7LhJ2dFe"])
+def test_a_random_secret_is_taken(settings_with: Callable[..., dict[str, Any]], good: str) -> None:
+    assert settings_with(**(SERVERS | PRODUCTION | {"SECRET_KEY": good}))["SECRET_KEY"] == good
+
+
+def test_the_secret_that_the_sentence_has_one_make_is_taken() -> None:
+    command = production.MAKE_ONE.partition('"')[2].removesuffix('"')
+    made = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    production.check_secret("SECRET_KEY", made.stdout.strip())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        *(
+            (
+                "ALLOWED_HOSTS",
+                f"rung.example,{host}",
+                "ALLOWED_HOSTS must name hosts, ",
+            )
+            for host in (
+                "*",
+                ".",
+                "..",
+                ".example",
+                "*.rung.example",
+                "https://rung.example",
+                "rung.example:8000",
+                "rung.example/",
+                "a b",
+                "ru\nng.example",
+                "-",
+                "[::1]:8000",
+                "<x>",
+            )
+        ),
+        *(
+            (name, f"https://desk.example,{site}", f"{name} must name sites: ")
+            for name in ("CSRF_TRUSTED_ORIGINS", "RUNG_ORIGINS")
+            for site in (
+                "*",
+                "https://*",
+                "https://*.",
+                "https://*.example",
+                "desk.example",
+                "ftp://desk.example",
+                "https://desk.example/",
+                "https://u@desk.example",
+                "https://desk.example:x",
+                "https://",
+                "null",
+            )
+        ),
+        ("CSRF_TRUSTED_ORIGINS", "http://desk.example", "CSRF_TRUSTED_ORIGINS must name sites: "),
+        ("RUNG_PROXIES", "11", "RUNG_PROXIES must be a whole number from 0 to 10"),
+        ("RUNG_PROXIES", "-1", "RUNG_PROXIES must be a whole number from 0 to 10"),
+        ("RUNG_PROXIES", "yes", "RUNG_PROXIES must be a whole number from 0 to 10"),
+    ],
+)
+def test_what_would_let_anybody_in_is_refused(
+    settings_with: Callable[..., dict[str, Any]], name: str, value: str, sentence: str
+) -> None:
+    with pytest.raises(Exception, match=re.escape(sentence)) as refused:
+        settings_with(**(SERVERS | PRODUCTION | {name: value}))
+    assert type(refused.value).__name__ == "ConfigurationError"
+
+
+def test_hosts_and_sites_that_are_named_are_taken(settings_with: Callable[..., dict[str, Any]]) -> None:
+    named = {
+        "ALLOWED_HOSTS": "rung.example,.rung.example,10.0.0.7,[::1],localhost,RUNG_1.internal",
+        "CSRF_TRUSTED_ORIGINS": "https://desk.example,https://*.desk.example:8443",
+        "RUNG_ORIGINS": "https://game.example,http://localhost:3000,https://[::1]:8000",
+    }
+    shown = settings_with(**(SERVERS | PRODUCTION | named))
+    assert shown["ALLOWED_HOSTS"] == named["ALLOWED_HOSTS"].split(",")
+    assert shown["ORIGINS"] == named["RUNG_ORIGINS"].split(",")
+    assert settings_with(**SERVERS, SECRET_KEY="k", ALLOWED_HOSTS="*")["ALLOWED_HOSTS"] == ["*"], "in development"
+    plain = PRODUCTION | {"RUNG_HTTPS": "0", "CSRF_TRUSTED_ORIGINS": "http://desk.example"}
+    assert settings_with(**(SERVERS | plain))["CSRF_TRUSTED_ORIGINS"] == ["http://desk.example"]
+
+
+def test_pictures_come_from_our_own_site_and_from_hosts_that_are_named(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    def sources(**environment: str) -> list[str]:
+        shown = settings_with(**SERVERS, SECRET_KEY="k", **environment)
+        return list(shown["CONTENT_SECURITY_POLICY"]["DIRECTIVES"]["img-src"])
+
+    assert sources() == ["'self'", "data:"]
+    named = "cdn.example, .Game.example"
+    added = ["https://cdn.example", "https://*.game.example", "https://game.example"]
+    assert sources(RUNG_AVATAR_HOSTS=named) == ["'self'", "data:", *added]
+    for wrong in (
+        "*",
+        ".",
+        ".example",
+        "https://cdn.example",
+        "cdn.example/x",
+        "cdn.example;script-src *",
+        "a b",
+        "'self'",
+    ):
+        with pytest.raises(Exception, match=r"^RUNG_AVATAR_HOSTS must name hosts, "):
+            sources(RUNG_AVATAR_HOSTS=f"cdn.example,{wrong}")
 
 
 def test_the_web_process_refuses_in_the_same_words(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`make up` refuses what is configured wrongly in the settings' own words, with nothing started."""
 
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,14 @@ from tests.live import ROOT
         ({"RUNG_DEMO": "maybe"}, "RUNG_DEMO must be 0 or 1"),
         ({"RUNG_ENV": "prod"}, "RUNG_ENV must be one of development, production"),
         ({"RUNG_ENV": "production"}, "In production SECRET_KEY and ALLOWED_HOSTS must be set"),
+        (
+            {"RUNG_ENV": "production", "SECRET_KEY": "x", "ALLOWED_HOSTS": "rung.example"},
+            "In production SECRET_KEY must be hard to guess",
+        ),
+        (
+            {"RUNG_ENV": "production", "SECRET_KEY": secrets.token_urlsafe(48), "ALLOWED_HOSTS": "*"},
+            "In production ALLOWED_HOSTS must name hosts",
+        ),
         ({"DATABASE_URL": "mysql://127.0.0.1/x"}, "DATABASE_URL must begin with postgresql://"),
         ({"BROKER_URL": "valkey+cluster://127.0.0.1:1"}, "BROKER_URL"),
         ({"PORT": "٣"}, "PORT must be a number"),

@@ -49,7 +49,12 @@ def _own_folder(settings: Settings, tmp_path: Path) -> None:
     names = ("length", "hanging", "hungry", "crashing", "forking")
     misbehaving = {name: f"tests.anticheat.verifiers.{name}" for name in names}
     settings.REPLAY_VERIFIERS = misbehaving | {"dodge": "anticheat.demo.dodge.verify"}
-    settings.STORAGES = STORAGES | {"replays": STORAGES["replays"] | {"OPTIONS": {"location": tmp_path}}}
+    _keep_in(tmp_path, settings)
+
+
+def _keep_in(folder: Path, settings: Settings) -> None:
+    options = STORAGES["replays"]["OPTIONS"] | {"location": folder}
+    settings.STORAGES = STORAGES | {"replays": STORAGES["replays"] | {"OPTIONS": options}}
 
 
 @pytest.fixture
@@ -456,6 +461,17 @@ def test_an_erased_players_replays_are_gone(api: ApiClient, solo: Mode, tmp_path
     assert api.delete("/v1/games/arena/players/p-1", credential=player.token).status_code == 204
     assert not Replay.objects.exists()
     assert not [one for one in tmp_path.rglob("*") if one.is_file()]
+
+
+def test_replays_are_for_the_eyes_of_their_owner_only(
+    api: ApiClient, solo: Mode, settings: Settings, tmp_path: Path
+) -> None:
+    _keep_in(tmp_path / "by" / "rung", settings)
+    player = Player(api, solo)
+    assert player.sends(player.submits(4), b"1234").status_code == 201
+    made = {path.relative_to(tmp_path): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert set(made.values()) == {0o600, 0o700}, made
+    assert [mode for path, mode in made.items() if (tmp_path / path).is_file()] == [0o600]
 
 
 def test_old_replays_are_forgotten_unless_somebody_needs_them(api: ApiClient, solo: Mode, tmp_path: Path) -> None:

@@ -79,6 +79,18 @@ def test_a_renamed_player_has_the_initial_of_the_new_name(script: Script) -> Non
     assert script.visitor.page.locator("[data-player=bo] .face img").count() == 1
 
 
+def test_a_live_row_shows_no_avatar_of_a_host_that_nobody_has_named(script: Script) -> None:
+    asked = list[str]()
+    script.visitor.page.on("request", lambda request: asked.append(request.url))
+    elsewhere = {"avatar_url": "https://tracker.example/a.png"}
+    script.tell("update", 2, [entry(1, "eve", 300, **elsewhere), entry(2, "bo", 200, avatar_url="/static/rung.svg")])
+    script.wait(f"{NAMES} === 'eve,bo'")
+    assert script.visitor.page.evaluate(FACES) == "EB"
+    assert script.visitor.page.locator("[data-player=eve] .face img").count() == 0
+    assert script.visitor.page.locator("[data-player=bo] .face img").count() == 1
+    assert not any("tracker" in url for url in asked)
+
+
 def test_after_the_reset_pages_and_movement_are_those_of_the_new_window(new_visitor: Callable[..., Visitor]) -> None:
     """The page that is opened is yesterday's, with two pages; the one that it asks for after midnight is today's."""
     game, yesterday = make_game("arena"), timezone.now() - timedelta(days=1)

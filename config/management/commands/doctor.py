@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils.module_loading import import_string
 
 from config import health, logs
-from config.health import Check
+from config.health import Seen
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         for name in ("VALKEY_URL", "BROKER_URL", "CHANNELS_URL", "CACHE_URL"):
             self.stdout.write(f"configured   {name} {logs.without_secrets(getattr(settings, name))}")
 
-    def _say(self, name: str, check: Check) -> None:
+    def _say(self, name: str, check: Seen) -> None:
         mark = "ok   " if check.ok else "WRONG"
         self.stdout.write(f"{mark} {name:<12} {check.detail} ({check.ms} ms)")
 

@@ -1,0 +1,74 @@
+"""Password hashing, a third of a second of a core each time: one hash at a time for strangers and one for operators, in
+all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+from config.errors import Unavailable
+
+# strangers do not wait: each would keep one of the few threads that answer the admin
+_PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
+_LOCKS = {lane: Lock() for lane in _PATIENCE}
+_lane: ContextVar[str] = ContextVar("lane", default="operators")
+
+
+class HashingBusy(Unavailable):
+    sentence = "Too many passwords are being checked just now; try again in a moment."
+
+
+@contextmanager
+def for_strangers() -> Iterator[None]:
+    """What is hashed inside is for callers who have proven nothing yet."""
+    token = _lane.set("strangers")
+    try:
+        yield
+    finally:
+        _lane.reset(token)
+
+
+class BoundedHasher(PBKDF2PasswordHasher):
+    """Django's own. Every check and every change of a password comes through here, whichever page it is on."""
+
+    def encode(self, password: Any, salt: str, iterations: int | None = None) -> str:
+        lane = _lane.get()
+        until = time.monotonic() + _PATIENCE[lane]
+        if not _LOCKS[lane].acquire(timeout=_PATIENCE[lane]):
+            raise HashingBusy(retry_after=1)
+        try:
+            with _turn_among_processes(lane, until=until):
+                return super().encode(password, salt, iterations)
+        finally:
+            _LOCKS[lane].release()
+
+
+@contextmanager
+def _turn_among_processes(lane: str, *, until: float) -> Iterator[None]:
+    """By a file in the folder that they share; the kernel gives the turn back, even of a process that was killed."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if folder is None:
+        yield
+        return
+    with Path(folder, f"hashing-{lane}.lock").open("ab") as file:
+        while not _is_locked(file.fileno()):
+            if time.monotonic() >= until:
+                raise HashingBusy(retry_after=1)
+            time.sleep(0.02)
+        yield
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
