@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('leaderboards', '0011_what_waits_is_found'),
+        ('leaderboards', '0012_values_declared_and_brought'),
     ]
 
     operations = [
