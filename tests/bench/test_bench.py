@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bench import mix
+from bench import mix, rounds
 from config.embedded.home import PROJECT_ROOT
 
 NUMBERS = (
@@ -70,3 +70,14 @@ def test_of_a_batch_a_player_changes_once_in_a_window() -> None:
     assert mix.changes([newcomer, regular], players=1000, seen=seen) == {}
     twice = mix.changes([record, record._replace(serial=4)], players=1000, seen=seen)
     assert {one.serial for one in twice.values()} == {4}
+
+
+def test_a_commit_is_lower_only_by_more_than_the_control_differs_and_five_percent() -> None:
+    def is_lower(new: float, control: float) -> bool:
+        values = {"old": [0.9, 1.0, 1.1], "new": [new, new, 9.0], "control": [control, control, 9.0]}
+        (told,) = rounds.verdicts({"rank_reads/hello": values})
+        return told.is_lower
+
+    assert [is_lower(0.96, 1.0), is_lower(0.94, 1.0)] == [False, True]
+    assert [is_lower(0.86, 0.9), is_lower(0.84, 1.1)] == [False, True]
+    assert not is_lower(2.0, 1.0)
