@@ -79,10 +79,11 @@ class Plan:
         """All, or those named with what they are compared with."""
         for names, act in STEPS.items():
             if not only or not only.isdisjoint(names.split()):
-                began = time.monotonic()
+                began, failures = time.monotonic(), self.report.failures
                 self._settle()
                 act(self)
-                print(f"{names}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+                failed = f", {self.report.failures - failures} failures" if self.report.failures > failures else ""
+                print(f"{names}: {time.monotonic() - began:.1f} s{failed}", file=sys.stderr, flush=True)
 
     def _settle(self) -> None:
         if self.size.quiet_seconds:
