@@ -31,7 +31,8 @@ class _Fields(HTMLParser):
         name = own.get("name", "")
         if tag == "input" and name and own.get("type", "text") not in _UNSENT:
             if own.get("type") not in {"checkbox", "radio"} or "checked" in own:
-                self.found.setdefault(name, []).append(own.get("value", "on"))
+                unsaid = "on" if own.get("type") in {"checkbox", "radio"} else ""
+                self.found.setdefault(name, []).append(own.get("value", unsaid))
         elif tag == "select" and name:
             self._select, self._options = name, []
         elif tag == "option" and self._select is not None:
@@ -45,7 +46,8 @@ class _Fields(HTMLParser):
             self.found[self._text] = [self.found[self._text][0] + data]
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea":
+        if tag == "textarea" and self._text is not None:
+            self.found[self._text] = [self.found[self._text][0].removeprefix("\n")]  # as browsers do
             self._text = None
         elif tag == "select" and self._select is not None:
             chosen = [value for value, selected in self._options if selected]

@@ -30,9 +30,9 @@ def feeds(monkeypatch: pytest.MonkeyPatch) -> list[Mode]:
     """Whose feed the cache is asked for. It is listened to all the while, so that connections say nothing."""
     asked, recent = list[Mode](), happenings.recent
 
-    def counted(mode: Mode) -> list[Happened]:
+    def counted(mode: Mode, ghost: int | None) -> list[Happened]:
         asked.append(mode)
-        return recent(mode)
+        return recent(mode, ghost)
 
     monkeypatch.setattr(happenings, "recent", counted)
     return asked
