@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import parse_qsl
+from uuid import UUID
 
 import msgspec
 
@@ -86,6 +87,16 @@ def convert(value: object, to: type[T], *, strict: bool = True) -> T:
         return msgspec.convert(value, to, strict=strict, dec_hook=_own)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
+
+
+def uuid(value: object) -> UUID | None:
+    """As in a body: in either case, with its four hyphens or with none. Python's own UUID would take one name in many
+    spellings: in braces, behind "urn:uuid:", with other hyphens, with "_" or digits of other scripts in it.
+    """
+    try:
+        return msgspec.convert(value, UUID)
+    except msgspec.ValidationError:
+        return None
 
 
 class NoQuery(Incoming):

@@ -4,7 +4,6 @@ from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from typing import NamedTuple, TypeVar
-from uuid import UUID
 
 from msgspec import UNSET, structs
 
@@ -148,10 +147,9 @@ def _attempt_named(sent: Submission, header: str | None) -> Submission:
     """With the id from the header `Idempotency-Key`, which must not contradict the body."""
     if header is None:
         return sent
-    try:
-        named = wire.convert(_unquoted(header), UUID)  # as the body's: Python's own would read "+" and "_" as digits
-    except InvalidRequest:
-        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
+    named = wire.uuid(_unquoted(header))
+    if named is None:
+        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]})
     if sent.attempt_id not in (UNSET, named):
         raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
     sent.attempt_id = named
