@@ -1,11 +1,12 @@
 """How wire types are declared, read and written: msgspec Structs, from which every door and OpenAPI live."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import parse_qsl
+from uuid import UUID
 
 import msgspec
 
@@ -24,6 +25,8 @@ _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 _LONGEST = 200  # characters of what was sent, in an answer
+_UNCOUNTED = 64 * 1024  # bytes; what a shorter body holds is few megabytes at worst
+_MOST_VALUES = 100_000  # of a longer body: each takes up to 100 bytes of memory, and as few as one of the body
 _MOST_PARAMETERS = 100  # of a query; no address has as many
 _registered: list[type] = []
 _INSTEAD = "instead"  # msgspec describes a Decimal as a string, whatever it is told; this says what to put there
@@ -56,10 +59,14 @@ class Problem(Outgoing, omit_defaults=True):
     retry_after: int | None = None
 
 
-def decode(body: bytes, to: type[T], *, in_parts: bool = False) -> T:
-    """`body` as `to`, or InvalidRequest naming the field. `in_parts`: all in it is `Raw`, and each will be decoded."""
-    if not in_parts and b"\\u0000" in body and _NUL.search(body):
+def decode(body: bytes, to: type[T], *, in_parts: bool = False, bounded: bool = False) -> T:
+    """`body` as `to`, or InvalidRequest naming the field. `in_parts`: all in it is `Raw`, and each will be decoded.
+    `bounded`: the caller has seen to it that the body holds no more than it may.
+    """
+    if not in_parts and b"\\" in body and b"\\u0000" in body and _NUL.search(body):  # one byte is found sooner
         raise InvalidRequest("The body contains the character U+0000, which is not allowed anywhere.")
+    if not (in_parts or bounded) and len(body) > _UNCOUNTED and _values(body) > _MOST_VALUES:
+        raise InvalidRequest(f"The body has more than {_MOST_VALUES:,} values.")
     try:
         return _decoder(to).decode(body)
     except msgspec.ValidationError as error:
@@ -80,6 +87,16 @@ def convert(value: object, to: type[T], *, strict: bool = True) -> T:
         return msgspec.convert(value, to, strict=strict, dec_hook=_own)
     except msgspec.ValidationError as error:
         raise _refusal(error) from None
+
+
+def uuid(value: object) -> UUID | None:
+    """As in a body: in either case, with its four hyphens or with none. Python's own UUID would take one name in many
+    spellings: in braces, behind "urn:uuid:", with other hyphens, with "_" or digits of other scripts in it.
+    """
+    try:
+        return msgspec.convert(value, UUID)
+    except msgspec.ValidationError:
+        return None
 
 
 class NoQuery(Incoming):
@@ -147,6 +164,28 @@ def _replaced(schema: Any) -> Any:
     if _INSTEAD in schema:
         return {name: schema[name] for name in ("description",) if name in schema} | schema[_INSTEAD]
     return {name: _replaced(part) for name, part in schema.items()}
+
+
+def at_most(most: int) -> type[msgspec.Struct]:
+    """A JSON array of so many items, none of them decoded. The first item too many ends the decoding.
+
+    (`Meta(max_length=…)` of a list is looked at when the whole list is in memory: 64 bytes for each two of the body.)
+    """
+    places = [(f"_{place}", msgspec.Raw, msgspec.UNSET) for place in range(most)]
+    return msgspec.defstruct("AtMost", places, array_like=True, forbid_unknown_fields=True)
+
+
+def items(array: msgspec.Struct) -> Sequence[msgspec.Raw]:
+    """Those of an array that was decoded as `at_most` so many."""
+    places = msgspec.structs.astuple(array)
+    return places[: places.index(msgspec.UNSET)] if places[-1] is msgspec.UNSET else places
+
+
+def _values(body: bytes) -> int:
+    """At least half as many as there are: each begins an array or an object, or stands behind a comma, or behind a key
+    that does. (Some commas and brackets are in texts.)
+    """
+    return len(body) - len(body.translate(None, b",[{"))
 
 
 def _decoder(to: type[T]) -> msgspec.json.Decoder[T]:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 import msgspec
 from django.db import connection, connections
 
-from config import replica
+from config import replica, wire
 from leaderboards import cursors
 from leaderboards.cursors import AttemptCursor
 from leaderboards.errors import AttemptNotFound
@@ -44,11 +43,8 @@ def _window_ids(mask: int, second: datetime, timezone: str) -> tuple[str, ...]:
 
 def attempt_state(*, player: Player, attempt_id: str) -> AttemptState:
     """The last one, where an id was used again after its time. Asked of the primary: whoever asks has just sent it."""
-    try:
-        wanted = UUID(attempt_id)
-    except ValueError:  # what cannot be an id is nobody's
-        rows: list[Any] = []
-    else:
+    rows: list[Any] = []
+    if wanted := wire.uuid(attempt_id):  # what cannot be an id is nobody's
         last = "AND a.attempt_id = %s ORDER BY a.received_at DESC LIMIT 1"
         rows = _rows(replica.PRIMARY, last, [player.pk, wanted])
     if not rows:

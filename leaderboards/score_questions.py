@@ -1,9 +1,9 @@
 """What is submitted, whichever door it comes through: who may, where it belongs, and what is refused first."""
 
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from typing import NamedTuple, TypeVar
-from uuid import UUID
 
 from msgspec import UNSET, structs
 
@@ -24,6 +24,7 @@ from leaderboards.wire_scores import (
     Batch,
     BatchSubmission,
     ClientInfo,
+    LargeBatch,
     Submission,
     SubmitQuery,
     WholeBatch,
@@ -35,6 +36,8 @@ from players.scopes import Scope
 
 T = TypeVar("T")
 Items = list[Item | DomainError]
+_SMALL = 64 * 1024  # bytes; what is in a shorter body, or in a shorter item, takes few megabytes at worst
+_WRONG_NUMBER = f"A batch has 1 to {MOST_ITEMS:,} scores."
 
 
 class Place(NamedTuple):
@@ -80,15 +83,30 @@ def _sent(request: Request) -> list[BatchSubmission] | list[BatchSubmission | Do
     if request.media_type == "application/x-ndjson":
         lines = _lines(request.content)
         if not 1 <= len(lines) <= MOST_ITEMS:
-            raise InvalidRequest(f"A batch has 1 to {MOST_ITEMS:,} scores.")
+            raise InvalidRequest(_WRONG_NUMBER)
         return [_decoded(line) for line in lines]
     if request.media_type != "application/json":
         named = request.media_type or "a body without a Content-Type"
         raise UnsupportedMediaType(f"Send application/json, not {named}.")
+    if len(request.content) > _SMALL:
+        return _of_large(request.content)
     try:
         return wire.decode(request.content, WholeBatch).scores
     except InvalidRequest:
         return [_decoded(bytes(raw)) for raw in wire.decode(request.content, Batch, in_parts=True).scores]
+
+
+def _of_large(content: bytes) -> list[BatchSubmission] | list[BatchSubmission | DomainError]:
+    """The same, but nothing is decoded before the items are known to be few and small: a decoded item of eight
+    megabytes may take hundreds.
+    """
+    parts = wire.items(wire.decode(content, LargeBatch, in_parts=True).scores)
+    if not parts:
+        raise InvalidRequest(_WRONG_NUMBER)
+    if max(map(len, parts)) <= _SMALL:
+        with suppress(InvalidRequest):
+            return wire.decode(content, WholeBatch, bounded=True).scores
+    return [_decoded(bytes(part)) for part in parts]
 
 
 def _lines(content: bytes) -> list[bytes]:
@@ -129,10 +147,9 @@ def _attempt_named(sent: Submission, header: str | None) -> Submission:
     """With the id from the header `Idempotency-Key`, which must not contradict the body."""
     if header is None:
         return sent
-    try:
-        named = wire.convert(_unquoted(header), UUID)  # as the body's: Python's own would read "+" and "_" as digits
-    except InvalidRequest:
-        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]}) from None
+    named = wire.uuid(_unquoted(header))
+    if named is None:
+        raise InvalidRequest("Idempotency-Key: is not a UUID.", errors={"Idempotency-Key": ["not a UUID"]})
     if sent.attempt_id not in (UNSET, named):
         raise InvalidRequest("Idempotency-Key and attempt_id differ.", errors={"attempt_id": ["not the header's"]})
     sent.attempt_id = named

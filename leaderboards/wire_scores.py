@@ -5,8 +5,9 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
+from config import wire
 from config.wire import Incoming, Instant, Outgoing
-from leaderboards.rules.mode import Aggregation, Order, Ranking
+from leaderboards.rules.mode import MOST_DIMENSIONS, Aggregation, Order, Ranking
 from leaderboards.wire import ScoreIn, ScoreOut
 
 MOST_ITEMS = 10_000  # of a batch
@@ -23,18 +24,18 @@ class ClientInfo(Incoming):
     build: Word | None = None
 
 
-class Submission(Incoming):
+class Submission(Incoming, gc=False):  # nothing in it refers back; a batch has ten thousand
     score: ScoreIn
     player_id: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
     attempt_id: UUID | UnsetType = UNSET
     achieved_at: Instant | UnsetType = UNSET
-    dimensions: dict[str, Word] = {}
+    dimensions: Annotated[dict[str, Word], Meta(max_length=MOST_DIMENSIONS)] = {}
     metadata: Raw | UnsetType = UNSET
     client: ClientInfo | UnsetType = UNSET
     attempt_token: Annotated[str, Meta(max_length=4096)] | UnsetType = UNSET
 
 
-class BatchSubmission(Submission, kw_only=True):
+class BatchSubmission(Submission, kw_only=True, gc=False):
     mode: Word
 
 
@@ -42,6 +43,12 @@ class Batch(Incoming):
     """Items are decoded one by one, so that a bad one does not take the others with it."""
 
     scores: Annotated[list[Raw], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
+class LargeBatch(Incoming):
+    """The same of a large body: decoding ends at the first item too many, not when millions are in memory."""
+
+    scores: wire.at_most(MOST_ITEMS)  # type: ignore[valid-type]
 
 
 class WholeBatch(Incoming):

@@ -8,6 +8,7 @@ from typing import Any
 
 import jwt
 
+from config import wire
 from players.names import check_player_id
 
 MOST_SECONDS = 24 * 3600
@@ -78,8 +79,8 @@ class AttemptClaims:
 def attempt_named(token: str) -> uuid.UUID | None:
     """The attempt that a token says it is for, before anything about it is proven."""
     try:
-        return uuid.UUID(str(_claims(token, verify=None).get("jti", "")))
-    except ValueError:  # TokenRefused is one
+        return wire.uuid(_claims(token, verify=None).get("jti"))
+    except TokenRefused:
         return None
 
 
@@ -98,11 +99,13 @@ def attempt_claims(token: str, *, secret: str, now: datetime) -> AttemptClaims:
     cap, score = _exact(claims, "cap"), _exact(claims, "score")
     if cap is None and score is None:
         raise TokenRefused("The token vouches for no score: it has no cap.")
+    attempt_id = wire.uuid(claims.get("jti"))
+    if attempt_id is None:
+        raise TokenRefused("The token names no attempt: its jti is not a UUID.")
     try:
-        attempt_id = uuid.UUID(str(claims.get("jti", "")))
         player_id = check_player_id(claims["sub"])
     except (KeyError, TypeError, ValueError):
-        raise TokenRefused("The token names no attempt or no player.") from None
+        raise TokenRefused("The token names no valid player.") from None
     return AttemptClaims(
         game=str(claims.get("iss")),
         player_id=player_id,

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from anticheat.admin.access import need
 from anticheat.models import Finding
+from config import wire
 from leaderboards import partitions
 from players.models import ApiKey, Player
 
@@ -43,7 +44,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 def sought(asked: str, user: User) -> Sought:
     first, _, last = asked.rpartition(" ")
-    if attempt := _uuid(last):
+    if attempt := wire.uuid(last):
         attempts, unsure = _attempts(attempt, first.strip())
         return Sought(_players(asked), attempts, [], unsure)
     keys = list(ApiKey.objects.filter(prefix__startswith=asked.removeprefix("rung_").partition("_")[0])[:MOST])
@@ -97,13 +98,6 @@ def _of_day(where: str, values: list[Any]) -> list[dict[str, Any]]:
         )
         names = ("attempt_id", "player", "received_at", "score", "player_id", "name", "game", "mode")
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _is_address(text: str) -> bool:

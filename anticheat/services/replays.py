@@ -17,6 +17,7 @@ from anticheat.checks.replay import ReplayTuning
 from anticheat.checks.replay import wanted as replays_wanted
 from anticheat.models import Case
 from anticheat.replays import Replay, storage
+from config import wire
 from config.celery import app as celery
 from config.errors import InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from leaderboards.errors import AttemptConflict, AttemptNotFound
@@ -64,10 +65,9 @@ def connect() -> None:
 def attempt_find(*, player: Player, attempt_id: str) -> Attempt:
     """The last one, where an id was used again after its time."""
     unknown = AttemptNotFound(f"{player.player_id} has no attempt {attempt_id[:64]!r}.")
-    try:
-        wanted = UUID(attempt_id)
-    except ValueError:  # what cannot be an id is nobody's
-        raise unknown from None
+    wanted = wire.uuid(attempt_id)
+    if wanted is None:  # what cannot be an id is nobody's
+        raise unknown
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id, mode_id, received_at, state, score,"

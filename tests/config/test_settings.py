@@ -300,6 +300,16 @@ def test_production_is_safe_without_being_told_and_stays_so_when_told_nothing(
     assert not shown["DEBUG"]
 
 
+def test_production_limits_reads_by_itself_and_development_does_not(
+    settings_with: Callable[..., dict[str, Any]],
+) -> None:
+    limits = ("PLAYER_READS_PER_SECOND", "ADDRESS_READS_PER_SECOND")
+    shown = settings_with(**(SERVERS | PRODUCTION))
+    assert [shown[limit] for limit in limits] == [50, 200]
+    shown = settings_with(**SERVERS, SECRET_KEY="k" * 60)
+    assert [shown[limit] for limit in limits] == [0, 0]
+
+
 def test_development_serves_plain_http(settings_with: Callable[..., dict[str, Any]]) -> None:
     shown = settings_with(**SERVERS, SECRET_KEY="k" * 60)
     assert not shown["SECURE_SSL_REDIRECT"]

@@ -231,3 +231,86 @@ def test_millions_of_lines_are_refused_in_less_memory_than_they_take_themselves(
         tracemalloc.stop()
     assert told(answer) == (400, "invalid_request")
     assert most < LARGEST
+
+
+def _full(head: bytes, part: bytes, tail: bytes, size: int = LARGEST) -> bytes:
+    """A body as long as it may be: `part` after `part`, with commas between them."""
+    return head + b",".join([part] * ((size - len(head) - len(tail)) // (len(part) + 1))) + tail
+
+
+_NAMES = b",".join(b'"%x":""' % number for number in range(700_000))
+TINY = {  # a batch of too many
+    "numbers": _full(b'{"scores":[', b"1", b"]}"),
+    "objects": _full(b'{"scores":[', b"{}", b"]}"),
+    "arrays": _full(b'{"scores":[', b"[[]]", b"]}"),
+    "scores": _full(b'{"scores":[', b'{"mode":"m","score":1}', b"]}"),
+    "numbers far apart": _full(b'\n{ "scores"\t: [ ', b" 1\n", b" ] }"),
+    "numbers after an empty batch": _full(b'{"scores":[],"scores":[', b"1", b"]}"),
+    "no numbers, only room": b'{"scores":[' + b" " * (LARGEST - 13) + b"]}",
+}
+STUFFED = {  # an item that holds too much
+    "a score of arrays": _full(b'{"mode":"solo","score":[', b"[]", b"]}", LARGEST - 20),
+    "a score of deep arrays": _full(b'{"mode":"solo","score":[', b"[" * 300 + b"]" * 300, b"]}", LARGEST - 20),
+    "a score of objects": _full(b'{"mode":"solo","score":[', b'{"a":{}}', b"]}", LARGEST - 20),
+    "dimensions": b'{"mode":"solo","score":1,"dimensions":{' + _NAMES + b"}}",
+}
+
+
+def _most_memory(api: ApiClient, path: str, key: str, body: bytes, media_type: str) -> tuple[httpx.Response, int]:
+    tracemalloc.start()
+    try:
+        answer = api("POST", path, credential=key, content=body, headers={"Content-Type": media_type})
+        return answer, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("body", TINY.values(), ids=TINY.keys())
+def test_millions_of_items_are_refused_before_they_are_in_memory(
+    api: ApiClient, solo: Mode, key: str, body: bytes
+) -> None:
+    answer, most = _most_memory(api, SCORES, key, body, FORMATS[0])
+    assert told(answer) == (400, "invalid_request")
+    assert most < 2 * LARGEST
+
+
+@pytest.mark.parametrize("item", STUFFED.values(), ids=STUFFED.keys())
+@pytest.mark.parametrize("media_type", FORMATS)
+def test_an_item_of_millions_of_values_is_refused_before_they_are_in_memory(
+    api: ApiClient, solo: Mode, key: str, item: bytes, media_type: str
+) -> None:
+    body = item if media_type == FORMATS[1] else b'{"scores":[' + item + b"]}"
+    answer, most = _most_memory(api, SCORES, key, body, media_type)
+    assert (answer.status_code, answer.json()["rejected"]) == (202, 1)
+    assert answer.json()["errors"][0]["code"] == "invalid_request"
+    assert most < 4 * LARGEST
+
+
+def test_many_items_of_many_values_are_decoded_one_after_the_other(api: ApiClient, solo: Mode, key: str) -> None:
+    names = b",".join(b'"%x":""' % number for number in range(6000))
+    item = b'{"mode":"solo","score":1,"dimensions":{' + names + b"}}"
+    items = [item] * ((LARGEST - 20) // (len(item) + 1))
+    answer, most = _most_memory(api, SCORES, key, b'{"scores":[' + b",".join(items) + b"]}", FORMATS[0])
+    assert answer.json()["rejected"] == len(items)
+    assert most < 3 * LARGEST
+
+
+def test_other_bodies_of_millions_of_values_are_refused_before_they_are_in_memory(
+    api: ApiClient, solo: Mode, key: str
+) -> None:
+    less = LARGEST // 4
+    bodies = {
+        "/v1/games/arena/modes/solo/scores": _full(b'{"player_id":"p","score":[', b"[[[[]]]]", b"]}"),
+        f"{BOARD}/lookup": _full(b'{"player_ids":[', b'"a"', b"]}", less),
+        "/v1/games/arena/modes/solo/attempts": _full(b'{"player_id":"p","cap":[', b"[[[[]]]]", b"]}", less),
+    }
+    for path, body in bodies.items():
+        answer, most = _most_memory(api, path, key, body, FORMATS[0])
+        assert told(answer) == (400, "invalid_request"), path
+        assert most < LARGEST * 3 // 2, path
+
+
+def test_metadata_of_many_values_each_takes_no_score_away(api: ApiClient, solo: Mode, key: str) -> None:
+    items = [_good(number, metadata=[number] * 400) for number in range(1000)]
+    answer = _send(api, key, items, FORMATS[0])
+    assert (answer.json()["accepted"], _logged()) == (1000, 1000)

@@ -23,7 +23,7 @@ def solo() -> Mode:
     return make_mode(make_game("arena"), min_score=0, max_score=1000, submit="token", decimals=1)
 
 
-def _claims(**changes: Any) -> dict[str, Any]:
+def claims_of(**changes: Any) -> dict[str, Any]:
     now = int(time.time())
     claims = {"iss": "arena", "sub": "p-1", "typ": "attempt", "jti": str(uuid4()), "mode": "solo"}
     claims |= {"cap": 500, "iat": now, "exp": now + 60, **changes}
@@ -40,7 +40,7 @@ def _send(api: ApiClient, mode: Mode, token: str | None, **fields: Any) -> Any:
 
 
 def test_with_a_token_it_counts_once(api: ApiClient, solo: Mode) -> None:
-    claims = _claims()
+    claims = claims_of()
     answer = _send(api, solo, _signed(solo, claims))
     assert (answer.status_code, answer.json()["attempt_id"]) == (202, claims["jti"]), "the token names the attempt"
     again = _send(api, solo, _signed(solo, claims))
@@ -81,19 +81,19 @@ def test_with_a_token_it_counts_once(api: ApiClient, solo: Mode) -> None:
 def test_a_token_that_does_not_fit_is_refused_and_leaves_nothing(
     api: ApiClient, solo: Mode, claims: dict[str, Any], sent: dict[str, Any], code: str
 ) -> None:
-    assert told(_send(api, solo, _signed(solo, _claims(**claims)), **sent)) == (422, code)
+    assert told(_send(api, solo, _signed(solo, claims_of(**claims)), **sent)) == (422, code)
     assert not Player.objects.exists()
 
 
 @pytest.mark.parametrize("claims", [{"cap": 400}, {"cap": "400.0"}, {"cap": 400.0}, {"score": 400, "cap": ...}])
 def test_a_token_that_just_fits_is_taken(api: ApiClient, solo: Mode, claims: dict[str, Any]) -> None:
-    assert _send(api, solo, _signed(solo, _claims(**claims))).status_code == 202
+    assert _send(api, solo, _signed(solo, claims_of(**claims))).status_code == 202
 
 
 def test_where_lower_is_better_the_cap_is_the_lowest(api: ApiClient, solo: Mode) -> None:
     Mode.objects.update(order="asc")
-    assert _send(api, solo, _signed(solo, _claims(cap=400))).status_code == 202
-    assert told(_send(api, solo, _signed(solo, _claims(cap="400.1")))) == (422, "token_cap_exceeded")
+    assert _send(api, solo, _signed(solo, claims_of(cap=400))).status_code == 202
+    assert told(_send(api, solo, _signed(solo, claims_of(cap="400.1")))) == (422, "token_cap_exceeded")
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "a.b.c", "e30.e30.e30"])
@@ -102,13 +102,13 @@ def test_without_a_good_token_nothing_is_taken(api: ApiClient, solo: Mode, token
 
 
 def test_another_games_signature_is_none(api: ApiClient, solo: Mode) -> None:
-    assert told(_send(api, solo, _signed(solo, _claims(), secret="x" * 40))) == (422, "token_invalid")
-    unsigned = jwt.encode(_claims(), "", algorithm="none")
+    assert told(_send(api, solo, _signed(solo, claims_of(), secret="x" * 40))) == (422, "token_invalid")
+    unsigned = jwt.encode(claims_of(), "", algorithm="none")
     assert told(_send(api, solo, unsigned)) == (422, "token_invalid")
 
 
 def test_sent_again_after_its_time_it_is_still_the_duplicate(api: ApiClient, solo: Mode) -> None:
-    claims = _claims()
+    claims = claims_of()
     assert _send(api, solo, _signed(solo, claims)).status_code == 202
     with time_machine.travel(claims["exp"] + 1):
         again = _send(api, solo, _signed(solo, claims))
@@ -155,8 +155,8 @@ def test_a_key_needs_no_token_and_is_held_to_the_one_it_sends(api: ApiClient, so
     key = make_key(solo.game)
     scores = [
         {"mode": "solo", "player_id": "p-1", "score": 400},
-        {"mode": "solo", "player_id": "p-1", "score": 501, "attempt_token": _signed(solo, _claims())},
-        {"mode": "solo", "player_id": "p-1", "score": 500, "attempt_token": _signed(solo, _claims())},
+        {"mode": "solo", "player_id": "p-1", "score": 501, "attempt_token": _signed(solo, claims_of())},
+        {"mode": "solo", "player_id": "p-1", "score": 500, "attempt_token": _signed(solo, claims_of())},
     ]
     answer = api("POST", "/v1/games/arena/scores", credential=key, json={"scores": scores}).json()
     assert (answer["accepted"], [(one["index"], one["code"]) for one in answer["errors"]]) == (

@@ -44,6 +44,7 @@ BEGINNINGS = {
     "pieces of a message": b"\x01\x81\x00\x00\x00\x00a" + b"\x00\x81\x00\x00\x00\x00a" * 10,
 }
 MOST_SECONDS = 60.0
+MOST_IDLE_SECONDS = 80.0
 
 
 def _connect(port: int, address: str = "127.0.0.2") -> socket.socket:
@@ -81,6 +82,9 @@ def test_whoever_sends_nothing_or_too_little_is_closed_within_a_minute(arena: tu
     for name, beginning in BEGINNINGS.items():
         assert b" 101 " in callers[name].recv(4096)
         callers[name].sendall(beginning)
+    idle = _connect(running.port)
+    idle.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert b" 200 " in idle.recv(4096)
     began = time.monotonic()
     closed: dict[str, float] = {}
     while len(closed) < len(KINDS) and time.monotonic() - began < MOST_SECONDS:
@@ -94,6 +98,11 @@ def test_whoever_sends_nothing_or_too_little_is_closed_within_a_minute(arena: tu
     for caller in callers.values():
         caller.close()
     assert closed.keys() == KINDS.keys()
+    assert not _is_closed(idle), "between two requests there is more time"
+    while not _is_closed(idle) and time.monotonic() - began < MOST_IDLE_SECONDS:
+        time.sleep(0.5)
+    assert MOST_SECONDS < time.monotonic() - began < MOST_IDLE_SECONDS
+    idle.close()
 
 
 def test_a_house_full_of_strangers_has_room_for_probes_and_for_keys(tmp_path: Path) -> None:

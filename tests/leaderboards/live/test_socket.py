@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from socket import create_connection
 from typing import Any
@@ -230,3 +230,15 @@ def test_who_opens_sockets_without_end_is_told_to_wait(transactional_db: None, t
         assert told is not None
         assert told.status_code == 429
         assert int(told.headers["retry-after"]) >= 1
+
+
+def test_one_address_opens_no_more_than_fifty_sockets_unless_told_otherwise(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    with live.web(tmp_path, RUNG_WEB_PROCESSES="1", RUNG_SOCKETS_PER_ADDRESS="") as own, ExitStack() as all_of_them:
+        for _ in range(50):
+            all_of_them.enter_context(opened(own))
+        with opened(own) as one_too_many:
+            first = json.loads(one_too_many.connection.recv(timeout=10))  # sooner than a heartbeat
+            assert first["code"] == "rate_limited"
+            assert one_too_many.closed_with() == 4429
