@@ -107,6 +107,8 @@ class Http(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_WAITING:
             raise ValueError(_TOO_LARGE)  # the parser stops, and the request is refused
+        if self._is_busy() and self.parser.should_upgrade() and self._should_upgrade():
+            raise ValueError("A socket cannot be opened while an answer is due: nobody would end that answer.")
         call = self._hot_call()
         if call is not None:
             self.cycle = self._answered = _HotCycle(self.scope, call)  # type: ignore[assignment]
@@ -119,9 +121,8 @@ class Http(HttpToolsProtocol):
 
     def _hot_call(self) -> Any:
         """What the fast lane may answer: an ordinary, small request on a connection where nothing else waits."""
-        busy = self.cycle is not None and not self.cycle.response_complete
         parser = self.parser
-        if busy or register.direct is None or not self.url.startswith(_HOT_PATH) or b"%" in self.url:
+        if self._is_busy() or register.direct is None or not self.url.startswith(_HOT_PATH) or b"%" in self.url:
             return None
         if self.flow.write_paused or not parser.should_keep_alive() or parser.should_upgrade():
             return None
@@ -132,6 +133,10 @@ class Http(HttpToolsProtocol):
         self.scope["path"] = url.path.decode("ascii")
         self.scope["query_string"] = url.query or b""
         return register.direct.call_of(self.scope)
+
+    def _is_busy(self) -> bool:
+        """The request before this one is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def on_body(self, body: bytes) -> None:
         self.watched.body += len(body)
