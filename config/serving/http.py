@@ -61,6 +61,7 @@ class Http(HttpToolsProtocol):
         self.access_log = False
         self._answered: RequestResponseCycle | _HotCycle | None = None  # the request that is being answered
         self._unread = 0  # bytes since the last whole request
+        self._in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -100,11 +101,16 @@ class Http(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.watched.body = 0
+        self.watched.body, self._in_head = 0, True
         self._waits_for("head")
         self.scope["state"]["connection"] = self.watched
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # what follows a body in chunks is not: proxies of ours have not looked at it
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        self._in_head = False
         if len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_WAITING:
             raise ValueError(_TOO_LARGE)  # the parser stops, and the request is refused
         if self._is_busy() and self.parser.should_upgrade() and self._should_upgrade():
