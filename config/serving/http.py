@@ -98,6 +98,9 @@ class Http(HttpToolsProtocol):
         self.watched.kind, self.watched.asks = "socket", True
         register.connections.finished(self.watched)
         super().handle_websocket_upgrade()
+        # its parser has bounds of its own, and says nothing
+        if not getattr(self.transport.get_protocol(), "handshake_initiated", True):
+            self._refuse(InvalidRequest("This opens no WebSocket: it has a body, or a line that is too long."))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
