@@ -42,15 +42,16 @@ class Bridge:
             return  # the caller hung up before the request was whole
         queue = self.queues.of(scope["path"], proven=_is_proven(scope))
         run = self._elsewhere or queue.run
-        with queue.place(network_of(address_of(scope))):
-            caller = _Caller(receive)
-            try:
-                await self._answer(environ_of(scope, body), caller, run, send)
-            except CallerLeft:
-                ABANDONED.labels(queue.name).inc()
-                raise
-            finally:
-                caller.forget()
+        answer, caller = _Answer(), _Caller(receive)
+        try:
+            with queue.place(network_of(address_of(scope))):  # not while it is sent: its caller may be slow
+                stream = await self._made(answer, environ_of(scope, body), caller, run)
+            await _tell(answer, stream, caller, run, send)
+        except CallerLeft:
+            ABANDONED.labels(queue.name).inc()
+            raise
+        finally:
+            caller.forget()
 
     async def check_credential(self, address: str, call: Callable[[], Any]) -> Any:
         """Whose credential it is, in its turn: other requests of strangers must not keep a key waiting."""
@@ -59,23 +60,26 @@ class Bridge:
         with self.queues.credentials.place(address):
             return await self.queues.credentials.run(partial(_with_good_connections, call))
 
-    async def _answer(self, environ: dict[str, Any], caller: "_Caller", run: Run, send: Any) -> None:
-        answer = _Answer()
+    async def _made(self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", run: Run) -> Any:
+        """What of it is to be streamed, if anything."""
         await asyncio.sleep(0)  # who sent and left at once is known to be gone by then
-        stream = await caller.wait_for(run(lambda: answer.take(self.application(environ, answer.start), caller)))
-        body = b"".join(answer.pieces)
-        if stream is None:
-            answer.measure(body)
-        await send(answer.begin)
-        if stream is not None:
-            await _send_stream(stream, caller, run, send)
-        await send({"type": "http.response.body", "body": body})
+        return await caller.wait_for(run(lambda: answer.take(self.application(environ, answer.start), caller)))
 
 
 def _is_proven(scope: Any) -> bool:
     """Not behind our own proxies: there, one connection carries the requests of many callers."""
     connection = scope.get("state", {}).get("connection")
     return connection is not None and connection.proven and not settings.PROXIES
+
+
+async def _tell(answer: "_Answer", stream: Any, caller: "_Caller", run: Run, send: Any) -> None:
+    body = b"".join(answer.pieces)
+    if stream is None:
+        answer.measure(body)
+    await send(answer.begin)
+    if stream is not None:
+        await _send_stream(stream, caller, run, send)
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> None:

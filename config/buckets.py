@@ -151,7 +151,7 @@ class Buckets:
 
     def _take_alone(self, ask: Ask) -> Taken:
         now = time.monotonic()
-        full = [max(self._alone.get(bucket.key, 0.0), now) + 1 / bucket.rate.per_second for bucket in ask]
+        full = [self._full_alone(bucket, now) + 1 / bucket.rate.per_second for bucket in ask]
         wait = max(at - now - bucket.rate.burst / bucket.rate.per_second for at, bucket in zip(full, ask, strict=True))
         if wait > _SLACK:
             return Taken(wait, (0,) * len(ask))
@@ -160,6 +160,13 @@ class Buckets:
             self._alone[bucket.key] = at
         left = (int(one.rate.burst - (at - now) * one.rate.per_second) for at, one in zip(full, ask, strict=True))
         return Taken(0.0, tuple(left))
+
+    def _full_alone(self, bucket: Bucket, now: float) -> float:
+        """Never later than that of an empty one: what is known may be from a slower rate."""
+        known, empty = self._alone.get(bucket.key, 0.0), now + bucket.rate.burst / bucket.rate.per_second
+        if known > empty:
+            self._alone[bucket.key] = known = empty
+        return max(known, now)
 
     def _make_room(self, kept: dict[Any, Any]) -> None:
         """The oldest go."""

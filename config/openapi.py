@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -52,6 +53,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
 }
 _HEADERS_OF = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+_making = Lock()
 _path_types: dict[str, Any] = {}
 
 
@@ -144,8 +146,14 @@ def _operation_id(qualified_name: str) -> str:
     return re.sub("(?<!^)(?=[A-Z])", "_", view.removesuffix("View")).lower() + f"_{method}"
 
 
-@lru_cache(maxsize=1)
 def document() -> bytes:
+    with _making:
+        return _document()
+
+
+@lru_cache(maxsize=1)
+def _document() -> bytes:
+    """Never made twice at once: what makes it keeps what it has found so far, and is not for threads."""
     schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return wire.encode(schema)
 

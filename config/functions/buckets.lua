@@ -48,7 +48,11 @@ redis.register_function('rung_buckets_1_take', function(keys, args)
     return entries
   end
   for bucket = 1, #limits do
-    full[bucket] = math.max(tonumber(redis.call('GET', keys[bucket]) or 0) or 0, at)
+    local stored = tonumber(redis.call('GET', keys[bucket]) or 0) or 0
+    -- never emptier than empty: what is stored may be from a slower rate, or from before the clock was set back
+    local empty = at + limits[bucket][2] * limits[bucket][1]
+    full[bucket] = math.min(math.max(stored, at), empty)
+    changed[bucket] = stored > empty or nil
   end
   for number, item in ipairs(items) do
     taken[number] = move(item[3], math.min(item[1], left(item[3], full, limits, at)))

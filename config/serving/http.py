@@ -61,6 +61,7 @@ class Http(HttpToolsProtocol):
         self.access_log = False
         self._answered: RequestResponseCycle | _HotCycle | None = None  # the request that is being answered
         self._unread = 0  # bytes since the last whole request
+        self._in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -97,16 +98,26 @@ class Http(HttpToolsProtocol):
         self.watched.kind, self.watched.asks = "socket", True
         register.connections.finished(self.watched)
         super().handle_websocket_upgrade()
+        # its parser has bounds of its own, and says nothing
+        if not getattr(self.transport.get_protocol(), "handshake_initiated", True):
+            self._refuse(InvalidRequest("This opens no WebSocket: it has a body, or a line that is too long."))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.watched.body = 0
+        self.watched.body, self._in_head = 0, True
         self._waits_for("head")
         self.scope["state"]["connection"] = self.watched
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # what follows a body in chunks is not: proxies of ours have not looked at it
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
+        self._in_head = False
         if len(self.headers) > MOST_HEADERS or len(self.pipeline) >= MOST_WAITING:
             raise ValueError(_TOO_LARGE)  # the parser stops, and the request is refused
+        if self._is_busy() and self.parser.should_upgrade() and self._should_upgrade():
+            raise ValueError("A socket cannot be opened while an answer is due: nobody would end that answer.")
         call = self._hot_call()
         if call is not None:
             self.cycle = self._answered = _HotCycle(self.scope, call)  # type: ignore[assignment]
@@ -119,9 +130,8 @@ class Http(HttpToolsProtocol):
 
     def _hot_call(self) -> Any:
         """What the fast lane may answer: an ordinary, small request on a connection where nothing else waits."""
-        busy = self.cycle is not None and not self.cycle.response_complete
         parser = self.parser
-        if busy or register.direct is None or not self.url.startswith(_HOT_PATH) or b"%" in self.url:
+        if self._is_busy() or register.direct is None or not self.url.startswith(_HOT_PATH) or b"%" in self.url:
             return None
         if self.flow.write_paused or not parser.should_keep_alive() or parser.should_upgrade():
             return None
@@ -132,6 +142,10 @@ class Http(HttpToolsProtocol):
         self.scope["path"] = url.path.decode("ascii")
         self.scope["query_string"] = url.query or b""
         return register.direct.call_of(self.scope)
+
+    def _is_busy(self) -> bool:
+        """The request before this one is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def on_body(self, body: bytes) -> None:
         self.watched.body += len(body)

@@ -41,7 +41,7 @@ def embed(request: HttpRequest, game: str, mode: str, window: str) -> HttpRespon
     context = _frame(board, now) | _rows(board, state, limit, now) | {"game": record, "window": window, "limit": limit}
     context |= {"theme": theme if theme in _THEMES else ""}
     response = render(request, "leaderboards/embed.html", context, status=200 if state else 503)
-    return visitors.shown_to(board, response, public=PUBLIC if state else "no-store")
+    return visitors.shown_to(request, board, response, public=PUBLIC if state else "no-store")
 
 
 def _frame(board: Board, now: datetime) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def card(request: HttpRequest, game: str, mode: str, window: str) -> HttpRespons
         kept = who, drawn(shown)
         cache.set(key, kept, SECONDS)
     response = HttpResponse(kept[1], content_type="image/png")
-    return visitors.shown_to(board, response, public=f"public, max-age={ELSEWHERE}")
+    return visitors.shown_to(request, board, response, public=f"public, max-age={ELSEWHERE}")
 
 
 def _shown(board: Board, now: datetime) -> Shown:

@@ -41,10 +41,13 @@ def own_view(request: HttpRequest, board: Board, *, now: datetime) -> Board:
     return seen_by(board, caller_of(request, board.mode.game.slug).player_id, at=now)
 
 
-def shown_to(board: Board, response: HttpResponse, *, public: str) -> HttpResponse:
-    """`public`: how long others may keep what is shown alike to everybody."""
+def shown_to(request: HttpRequest, board: Board, response: HttpResponse, *, public: str) -> HttpResponse:
+    """`public`: how long others may keep what is shown alike to everybody. Every signed-in player keeps nothing: a
+    header of its own would tell the one that nobody else sees.
+    """
     patch_vary_headers(response, ["Cookie"])
-    response.headers["Cache-Control"] = public if board.viewer is None else "private, no-store"
+    is_player = caller_of(request, board.mode.game.slug).player_id is not None
+    response.headers["Cache-Control"] = "private, no-store" if is_player else public
     return response
 
 

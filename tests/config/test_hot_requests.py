@@ -221,3 +221,22 @@ def test_a_defect_of_ours_is_a_problem_without_details(lane: Lane) -> None:
         assert b"hunter2" not in transport.written[1]
 
     asyncio.run(asked())
+
+
+def test_a_socket_is_not_opened_while_an_answer_is_due(lane: Lane) -> None:
+    """The call was made twice, and both answers went into the socket."""
+    upgrade = (
+        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: cnVuZyBiZW5jaG1hcmsgIQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+
+    async def asked() -> None:
+        protocol, transport = _connected()
+        protocol.data_received(HEAD % b"/later" + upgrade)
+        assert len(lane.waiting) == 1
+        assert transport.closed
+        protocol.connection_lost(None)
+        assert lane.waiting[0].cancelled()
+        assert transport.written == []
+
+    asyncio.run(asked())

@@ -13,6 +13,15 @@ from config.bridge import Bridge
 from config.errors import CallerLeft, Unavailable
 from config.queues import Queue, Queues
 
+_SCOPE = {
+    "type": "http",
+    "method": "GET",
+    "path": "/",
+    "query_string": b"",
+    "headers": [],
+    "http_version": "1.1",
+}
+
 
 def test_an_address_has_a_share_of_the_room_and_gives_it_back() -> None:
     queue = Queue("test", threads=1, room=3, share=2)
@@ -108,15 +117,7 @@ def test_a_request_whose_caller_leaves_before_its_turn_is_not_run() -> None:
         async def send(message: Any) -> None:
             raise AssertionError(message)
 
-        scope = {
-            "type": "http",
-            "method": "GET",
-            "path": "/",
-            "query_string": b"",
-            "headers": [],
-            "http_version": "1.1",
-        }
-        asking = asyncio.ensure_future(bridge(scope, receive, send))
+        asking = asyncio.ensure_future(bridge(_SCOPE, receive, send))
         await asyncio.sleep(0.05)
         left.set()
         with pytest.raises(CallerLeft):
@@ -127,6 +128,53 @@ def test_a_request_whose_caller_leaves_before_its_turn_is_not_run() -> None:
 
     asyncio.run(asked())
     assert ran == []
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_who_takes_an_answer_slowly_keeps_nobody_from_the_queue(*, streaming: bool) -> None:
+    """Eighty slow readers kept everybody else from all pages."""
+
+    class Pieces(list[bytes]):
+        def close(self) -> None:
+            pass
+
+    def application(environ: Any, start: Callable[..., Any]) -> Any:
+        start("200 OK", [])
+        answer = Pieces([b"a piece"])
+        answer.streaming = streaming  # type: ignore[attr-defined]
+        return answer
+
+    async def asked() -> None:
+        bridge = Bridge(application, threads=6)
+        taken = asyncio.Event()
+
+        def receiving() -> Callable[[], Awaitable[Any]]:
+            messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+            async def receive() -> Any:
+                if (message := next(messages, None)) is None:
+                    await asyncio.Event().wait()
+                return message
+
+            return receive
+
+        async def send_slowly(message: Any) -> None:
+            await taken.wait()
+
+        answered = list[int]()
+
+        async def send(message: Any) -> None:
+            answered.append(message.get("status", 0))
+
+        slow = [asyncio.ensure_future(bridge(_SCOPE, receiving(), send_slowly)) for _ in range(16)]
+        await asyncio.sleep(0.5)
+        async with asyncio.timeout(60):
+            await bridge(_SCOPE, receiving(), send)
+        assert answered[0] == 200
+        taken.set()
+        await asyncio.gather(*slow)
+
+    asyncio.run(asked())
 
 
 def test_who_waited_too_long_is_refused_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,10 +130,12 @@ def test_what_others_frame_and_share_is_its_own_view_for_itself_alone(path: str)
     world = _world()
     _tell(world, STORY)
     free = _asked(world, path, Client()).content
+    before = _asked(world, path, _signed_in(world))
     _ban(world)
     own, others = _asked(world, path, _signed_in(world)), _asked(world, path, Client())
     again = _asked(world, path, _signed_in(world))
-    assert own.content == again.content == free
+    assert own.content == again.content == before.content == free
+    assert own.headers == before.headers
     assert others.content != free
     assert (own["Cache-Control"], own["Vary"]) == ("private, no-store", others["Vary"])
     assert others["Cache-Control"].startswith("public")

@@ -123,6 +123,17 @@ def test_a_body_in_chunks_is_read_like_any_other_and_bounded_like_any_other(web:
     assert httpx.get(f"{web.origin}{PLAYER}", timeout=60).json()["display_name"] == "Nova"
 
 
+def test_what_follows_a_body_is_no_header(web: Web) -> None:
+    """A proxy of ours that sets X-Forwarded-For lets it through there."""
+    key = make_key(make_game("arena"))
+    said = [b"Content-Type: application/json", b"Transfer-Encoding: chunked"]
+    body = b'{"display_name": "Nova"}'
+    chunks = b"%x\r\n%s\r\n0\r\n" % (len(body), body)
+    trailers = f"Authorization: Bearer {key}\r\nX-Forwarded-For: 127.0.0.1\r\nX-Last: 1\r\n\r\n".encode()
+    begin = _request(PLAYER.encode(), *said, method=b"PUT")
+    assert _parsed(_send(web, begin + chunks + trailers))[0] == 401
+
+
 def test_a_caller_who_hangs_up_half_way_changes_nothing_and_disturbs_nobody(web: Web) -> None:
     key, before = make_key(make_game("arena")), len(web.said())
     said = [f"Authorization: Bearer {key}".encode(), b"Content-Type: application/json"]

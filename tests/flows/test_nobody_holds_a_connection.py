@@ -163,6 +163,19 @@ def test_unfinished_messages_of_sockets_take_hardly_any_memory(arena: tuple[Web,
         assert resident(running.pid) - before < 20_000_000
 
 
+def test_a_request_for_a_socket_that_cannot_be_read_is_refused(arena: tuple[Web, str]) -> None:
+    """It was neither answered nor ever closed."""
+    running, _ = arena
+    for line in (b"Content-Length: 3\r\n\r\nabc", b"X-Long: " + b"a" * 9000 + b"\r\n\r\n"):
+        with _connect(running.port) as caller:
+            caller.sendall(UPGRADE[:-2] + line)
+            assert caller.recv(4096).startswith(b"HTTP/1.1 400 ")
+            deadline = time.monotonic() + 60
+            while not _is_closed(caller) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert _is_closed(caller)
+
+
 def test_a_flood_of_empty_frames_is_ended(arena: tuple[Web, str]) -> None:
     running, _ = arena
     for frame in (b"\x89\x80\x00\x00\x00\x00", b"\x8a\x80\x00\x00\x00\x00", b"\x81\x80\x00\x00\x00\x00"):

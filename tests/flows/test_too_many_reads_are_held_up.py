@@ -10,6 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from config.buckets import Bucket, Buckets, Rate
+from config.valkey import ValkeyUnavailable
 from leaderboards.models import Mode
 from players.models import Game
 from tests import live
@@ -107,6 +108,23 @@ def test_after_its_retry_after_the_call_passes(door: ApiClient, solo: Mode) -> N
     held = next(one for one in (door.get(f"{BOARD}/players/p-1") for _ in range(50)) if one.status_code != 200)
     time.sleep(held.json()["retry_after"])
     assert door.get(f"{BOARD}/players/p-1").status_code == 200
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_bucket_whose_rate_was_raised_goes_by_the_new_rate(*, alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went on for as long as the old rate would have taken: hours."""
+    if alone:
+        monkeypatch.setattr("config.buckets._call", _unavailable)
+    slow, fast = (Bucket("a", "rung:limit:test:raised", Rate(rate, 3)) for rate in (NEVER, 20))
+    buckets = Buckets()
+    assert [taken.wait > 0 for taken in buckets.take([(slow,)] * 4)] == [False, False, False, True]
+    time.sleep(1.1)  # what was said is remembered for a second
+    time.sleep(buckets.take([(fast,)])[0].wait)
+    assert buckets.take([(fast,)])[0].wait == 0
+
+
+def _unavailable(*_: object) -> None:
+    raise ValkeyUnavailable
 
 
 def test_limited_answers_say_how_much_is_left_and_what_any_cache_may_keep_does_not(door: ApiClient, solo: Mode) -> None:
