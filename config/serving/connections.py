@@ -140,8 +140,11 @@ class Connections:
         _to_the_end(self._by_address[connection.address], connection)
 
     def prove(self, connection: Connection) -> None:
-        """A request of it carried a valid API key."""
-        if not connection.proven and connection.transport in self._all:
+        """A request of it carried a valid API key. Keys keep three quarters of the house at most: one game's servers
+        cannot shut out everybody else.
+        """
+        kept = len(self._all) - len(self._strangers) - len(self._visitors)
+        if not connection.proven and connection.transport in self._all and 4 * kept < 3 * self._most:
             connection.proven = True
             self._forget(connection)
 

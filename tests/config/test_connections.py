@@ -59,14 +59,19 @@ def test_a_full_house_closes_who_never_asked_then_who_asks_nothing_and_nobody_wi
     assert len(house) == 4
 
 
-def test_a_house_full_of_keys_has_room_for_nobody_else(loop: asyncio.AbstractEventLoop) -> None:
-    house = Connections(most=2, share=None)
+def test_keys_keep_three_quarters_of_the_house_and_leave_room_for_others(loop: asyncio.AbstractEventLoop) -> None:
+    house = Connections(most=8, share=None)
     enter = _opening(house, loop)
-    servers = [enter("203.0.113.1"), enter("203.0.113.2")]
+    servers = [enter("203.0.113.1") for _ in range(8)]
     for one in servers:
+        house.finished(one)
         house.prove(one)
-    late = enter("203.0.113.3")
-    assert _is_open(*servers, late) == [True, True, False]
+    late = [enter("203.0.113.3")]
+    house.finished(late[0])
+    late.append(enter("203.0.113.4"))
+    assert _is_open(*servers) == [True] * 6 + [False, False]
+    assert _is_open(*late) == [True, True]
+    assert len(house) == 8
 
 
 def test_an_address_has_a_share_and_its_own_oldest_gives_way(loop: asyncio.AbstractEventLoop) -> None:
