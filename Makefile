@@ -4,7 +4,7 @@ PORT ?= 8000
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench looks lock format translations clean
+.PHONY: help up test check bench fuzz looks lock format translations clean
 
 bin := .venv/bin/python
 pip := $(bin) -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement
@@ -32,6 +32,9 @@ check: .venv/installed-dev ## Tests, linters, types, import contracts, migration
 
 bench: .venv/installed-dev ## Measure; the last line of output is one JSON object
 	$(bin) -m bench $(ARGS)
+
+fuzz: .venv/installed-dev ## Send CASES=1000000 odd requests to every route and the admin; SEED=7 repeats them
+	$(bin) -m tests.fuzz --cases $(or $(CASES),1000000) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 looks: .venv/installed-dev ## Take the pictures of the README; every page: ARGS="--all FOLDER"
 	$(bin) -m tests.pages.looks $(ARGS)

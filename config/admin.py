@@ -4,10 +4,11 @@ from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
+import structlog
 from django.contrib.admin import AdminSite, ModelAdmin
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
@@ -15,6 +16,7 @@ from config import audit, hashing, pages, sign_in
 from config.audited import AuditedAdmin
 from config.metrics import SIGN_INS
 
+log = structlog.get_logger(__name__)
 _FOUND = 302  # somewhere else: it was done
 _ORDER = ("players", "leaderboards", "social", "anticheat", "django_celery_beat", "auth")
 
@@ -37,14 +39,20 @@ class RungAdmin(AdminSite):
     enable_nav_sidebar = True
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """PostgreSQL has no U+0000, and Django's searches fail on it instead of finding nothing."""
+        """PostgreSQL has no U+0000, and Django's searches fail on it instead of finding nothing. What a form names may
+        be gone, or there already, by the time it is saved: the database says so at the last moment.
+        """
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if "%00" in request.META.get("QUERY_STRING", ""):
-                raise SuspiciousOperation("U+0000 in an address")
-            return inner(request, *args, **kwargs)
+                raise BadRequest("U+0000 in an address")
+            try:
+                return inner(request, *args, **kwargs)
+            except IntegrityError as error:
+                log.warning("admin_conflict", error=str(error))
+                return pages.changed_meanwhile(request)
 
         return checked
 

@@ -10,6 +10,9 @@ class ConfigApp(AppConfig):
 
     def ready(self) -> None:
         import config.celery  # noqa: F401, PLC0415 - a process that only sends tasks needs the app they belong to
+        from config import schedule_admin  # noqa: PLC0415 - models are there now
+
+        schedule_admin.register()
 
 
 class RungAdminConfig(AdminConfig):

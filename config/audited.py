@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
-from django.contrib.admin import ModelAdmin
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from config import audit
+from config.admin_input import SteadyAdmin
 
 _NOUNS = {"apikey": "key", "setaside": "batch", "periodictask": "task"}
 _WITHOUT_SERVICES = {"django_celery_beat", "auth"}  # nothing but the admin knows what their actions do
 _WHY = ("why", "reason")
 
 
-class AuditedAdmin(ModelAdmin):
+class AuditedAdmin(SteadyAdmin):
     """Stands before the admin class of each model. One whose service records says what it leaves to it:
     `recorded_by_service = {"add"}`.
     """

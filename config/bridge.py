@@ -5,6 +5,7 @@ Django's own ASGI handler hops between the loop and a new thread several times a
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -25,6 +26,7 @@ log = structlog.get_logger(__name__)
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 Headers = list[tuple[str, str]]
 _BODILESS = (204, 304)
+_CHARSET = re.compile(r";\s*charset\s*=\s*(\"[^\"]*\"|[^;]*)", re.IGNORECASE)
 _PIECE = 64 * 1024  # bytes of a streamed answer sent at a time
 
 
@@ -202,12 +204,17 @@ def environ_of(scope: Any, body: bytes) -> dict[str, Any]:
         "rung.path_is_text": is_text(scope["path"]),
     }
     _add_headers(environ, scope["headers"])
-    if "*" in environ.get(
-        "CONTENT_TYPE", ""
-    ):  # a parameter in an alphabet of its own: Django fails on those unheard of
-        environ["CONTENT_TYPE"] = environ["CONTENT_TYPE"].partition(";")[0]
+    if "CONTENT_TYPE" in environ:
+        environ["CONTENT_TYPE"] = _plain_type(environ["CONTENT_TYPE"])
     environ["CONTENT_LENGTH"] = str(len(body))  # what came, whatever was declared
     return environ
+
+
+def _plain_type(declared: str) -> str:
+    """Without what Django fails on: a parameter in an alphabet of its own, and a charset that is no charset, such as
+    rot13. Addresses and bodies are UTF-8 here, whatever a caller calls them.
+    """
+    return declared.partition(";")[0] if "*" in declared else _CHARSET.sub("", declared)
 
 
 def is_text(path: str) -> bool:

@@ -102,7 +102,9 @@ def dict_config(*, json: bool, level: str) -> dict[str, Any]:
             "django.server": {"handlers": [], "propagate": True},
             # a caller's mistake is in our own request line already; a defect is logged once, with its traceback
             "django.request": {"handlers": [], "propagate": True, "level": "ERROR"},
-            "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise; else any stranger orders tracebacks
+            # likewise; else any stranger orders tracebacks. A forged form is told with one line.
+            "django.security": {"level": "CRITICAL"},
+            "django.security.csrf": {"level": "WARNING"},
             # a line for each tick and each doorbell says nothing; what fails is told
             "celery.beat": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},

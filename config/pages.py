@@ -50,6 +50,12 @@ def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _page(request, 403, _("This form is too old"), sentence)
 
 
+def changed_meanwhile(request: HttpRequest) -> HttpResponse:
+    """Of the admin, which speaks English."""
+    sentence = "Somebody else has changed what this form names. Nothing was saved; open it once more."
+    return _page(request, 409, "Changed meanwhile", sentence)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 404, _("Nothing on this rung"), _("There is no page at this address."))
 

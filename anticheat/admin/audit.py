@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import path
@@ -97,7 +98,10 @@ class AuditEntryAdmin(admin.ModelAdmin):
         """What the list shows, all of it. That it was taken along is an act as well."""
         if not request.user.has_perms(["anticheat.view_auditentry", "anticheat.export_auditentry"]):
             raise PermissionDenied
-        found = self.get_changelist_instance(request).get_queryset(request)
+        try:
+            found = self.get_changelist_instance(request).get_queryset(request)
+        except IncorrectLookupParameters:
+            raise BadRequest("No list can be narrowed by this.") from None
         audit.record(verb="audit.export", who=by_request(request), after=request.GET.dict())
         answer = StreamingHttpResponse(audit_export.lines(found, "jsonl"), content_type="application/x-ndjson")
         answer["Content-Disposition"] = 'attachment; filename="audit.jsonl"'

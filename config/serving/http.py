@@ -27,6 +27,7 @@ _FRAMING = 1024 * 1024  # bytes around the pieces of a body; small pieces have u
 _TOO_LARGE = f"The headers of a request may have {MOST_HEAD:,} bytes and be {MOST_HEADERS} at most."
 
 
+_BODY = {b"content-length", b"transfer-encoding"}
 _HOT_PATH = b"/v1/games/"
 _HOT_BODY = 16 * 1024  # bytes; a longer one is for the door to bound
 
@@ -94,13 +95,18 @@ class Http(HttpToolsProtocol):
             if self._unread > MOST_HEAD + body + min(7 * body, _FRAMING):
                 self._refuse(InvalidRequest(_TOO_LARGE))
 
+    def _should_upgrade(self) -> bool:
+        """For a whole handshake: GET with a key and without a body. All else that asks to upgrade is an ordinary
+        request, and is answered as one.
+        """
+        names = {name for name, _ in self.headers}
+        is_handshake = self.parser.get_method() == b"GET" and b"sec-websocket-key" in names and not names & _BODY
+        return is_handshake and super()._should_upgrade()
+
     def handle_websocket_upgrade(self) -> None:
         self.watched.kind, self.watched.asks = "socket", True
         register.connections.finished(self.watched)
         super().handle_websocket_upgrade()
-        # its parser has bounds of its own, and says nothing
-        if not getattr(self.transport.get_protocol(), "handshake_initiated", True):
-            self._refuse(InvalidRequest("This opens no WebSocket: it has a body, or a line that is too long."))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

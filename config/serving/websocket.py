@@ -2,13 +2,19 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
+from websockets.http11 import Request, Response
 
+from config import problem
+from config.errors import InvalidRequest
 from config.metrics import SOCKETS_CLOSED
+from config.request_context import current_id, new_request_id
 from config.serving import register
 from config.serving.connections import Connection
 
@@ -28,7 +34,15 @@ class WebSocket(WebSocketsSansIOProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.logger = _silent
+        self.conn.send_response = partial(self._answer, self.conn.send_response)  # type: ignore[method-assign]
         self._frames_left, self._filled_at = float(FRAMES_AT_ONCE), monotonic()
+
+    def _answer(self, send: Callable[[Response], None], response: Response) -> None:
+        """To a handshake, by whichever layer: with a request id, as every answer has one."""
+        request: Request | None = getattr(self, "request", None)
+        offered = request.headers.get_all("X-Request-Id") if request is not None else []
+        response.headers.setdefault("X-Request-Id", current_id() or new_request_id(next(iter(offered), None)))
+        send(response)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -43,6 +57,9 @@ class WebSocket(WebSocketsSansIOProtocol):
             if self.transport.is_closing():
                 return
             super().data_received(data[at : at + _SLICE])
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self._refuse()
+            return
         unfinished = bool(self.frames) or bool(self.conn.reader.buffer)
         if not unfinished:
             self.watched.message_since = None
@@ -89,6 +106,19 @@ class WebSocket(WebSocketsSansIOProtocol):
             self._end_flood()
             return False
         return True
+
+    def _refuse(self) -> None:
+        """What is no handshake: `websockets` only ends it, and uvicorn does not hear of that."""
+        request_id = new_request_id()
+        error = InvalidRequest("This is no handshake of a WebSocket.")
+        body = problem.body_of(error, request_id=request_id)
+        head = (
+            f"HTTP/1.1 {error.status} {error.title}\r\ncontent-type: {problem.CONTENT_TYPE}\r\n"
+            f"content-length: {len(body)}\r\nx-request-id: {request_id}\r\nconnection: close\r\n\r\n"
+        )
+        self.handshake_complete = self.close_sent = True
+        self.transport.write(head.encode() + body)
+        self.transport.close()
 
     def _end_flood(self) -> None:
         if not self.transport.is_closing():

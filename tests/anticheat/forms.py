@@ -30,9 +30,9 @@ class _Fields(HTMLParser):
         own = {name: value or "" for name, value in attrs}
         name = own.get("name", "")
         if tag == "input" and name and own.get("type", "text") not in _UNSENT:
-            if own.get("type") not in {"checkbox", "radio"} or "checked" in own:
-                unsaid = "on" if own.get("type") in {"checkbox", "radio"} else ""
-                self.found.setdefault(name, []).append(own.get("value", unsaid))
+            is_box = own.get("type") in {"checkbox", "radio"}
+            if not is_box or "checked" in own:
+                self.found.setdefault(name, []).append(own.get("value", "on" if is_box else ""))
         elif tag == "select" and name:
             self._select, self._options = name, []
         elif tag == "option" and self._select is not None:
@@ -43,11 +43,11 @@ class _Fields(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._text is not None:
-            self.found[self._text] = [self.found[self._text][0] + data]
+            before = self.found[self._text][0]
+            self.found[self._text] = [before + (data if before else data.removeprefix("\r").removeprefix("\n"))]
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea" and self._text is not None:
-            self.found[self._text] = [self.found[self._text][0].removeprefix("\n")]  # as browsers do
+        if tag == "textarea":
             self._text = None
         elif tag == "select" and self._select is not None:
             chosen = [value for value, selected in self._options if selected]

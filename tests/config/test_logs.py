@@ -57,6 +57,16 @@ def said(json_lines: bool) -> Iterator[Said]:
     root.setLevel(level)
 
 
+def test_a_request_that_django_finds_suspicious_orders_no_traceback(web: live.Web) -> None:
+    """A stranger could fill the log with them."""
+    before = len(web.said())
+    sent = {f"field-{number}": "1" for number in range(1100)}  # more than DATA_UPLOAD_MAX_NUMBER_FIELDS
+    assert httpx.post(f"{web.origin}/language", data=sent, timeout=20).status_code == 400
+    said = web.said()[before:]
+    assert "path=/language" in said
+    assert "Traceback" not in said
+
+
 def _lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 

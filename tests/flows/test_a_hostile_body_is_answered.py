@@ -113,12 +113,24 @@ def test_a_body_that_is_not_declared_as_json_is_an_unsupported_media_type(
         "application/json;",
         "application/json; charset=utf-16",
         "application/json; charset=nonsense",
+        "application/json; charset=rot13",
+        'application/json; Charset = "undefined"; x=1',
+        "application/json; charset=idna",
     ],
 )
 def test_json_is_utf_8_whatever_charset_is_claimed(api: ApiClient, key: str, content_type: str) -> None:
     body = '{"display_name": "Нова"}'.encode()
     answer = api.put(PLAYER, credential=key, content=body, headers={"Content-Type": content_type})
     assert (answer.status_code, answer.json()["display_name"]) == (201, "Нова")
+
+
+@pytest.mark.parametrize("charset", ["rot13", "undefined", "idna", "base64", "utf-7", "latin-1", '"rot13"'])
+def test_an_address_is_utf_8_whatever_charset_is_claimed(api: ApiClient, key: str, charset: str) -> None:
+    """Also where there is no body at all."""
+    for kind in (f"text/plain; charset={charset}", f"text/plain;CHARSET = {charset} ;x=1"):
+        answer = api.get("/v1/games/arena/modes/solo/activity?limit=1&x=%C3%A4", headers={"Content-Type": kind})
+        assert answer.status_code < 500, (charset, answer.status_code)
+        assert api.get("/?x=%C3%A4", headers={"Content-Type": kind}).status_code == 200
 
 
 @pytest.mark.parametrize(("method", "path", "most"), [("PUT", PLAYER, 2 * MEBIBYTE), ("POST", SCORES, 8 * MEBIBYTE)])

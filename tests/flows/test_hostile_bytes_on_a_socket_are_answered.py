@@ -95,6 +95,42 @@ def test_what_is_not_http_is_refused_and_the_next_call_served(web: Web) -> None:
         assert httpx.get(f"{web.origin}/v1/games/arena", timeout=60).status_code == 200
 
 
+HANDSHAKE = (b"Upgrade: websocket", b"Sec-WebSocket-Version: 13", b"Sec-WebSocket-Key: cnVuZyBiZW5jaG1hcmsgIQ==")
+
+
+def _handshake(target: bytes, *headers: bytes, method: bytes = b"GET", body: bytes = b"") -> bytes:
+    whole = _request(target, *HANDSHAKE, *headers, method=method)
+    return whole.replace(b"Connection: close", b"Connection: Upgrade", 1) + body
+
+
+def test_a_handshake_that_is_refused_is_answered_with_a_request_id(web: Web) -> None:
+    for refused, statuses in (
+        (_handshake(b"/ws/nowhere"), {403}),
+        (_handshake(b"/ws", b"Origin: https://evil.example"), {403}),
+        (_handshake(b"/ws", b"X-Request-Id: mine", b"X-A: a\x01b"), {400}),
+        (_handshake(b"/ws").replace(b"Version: 13", b"Version: 12"), {400}),
+        (_handshake(b"/ws").replace(b"cnVuZ", b"#"), {400}),
+        (_handshake(b"/ws?" + b"a" * 9000), {400}),
+        (_handshake(b"/ws", b"X-Long: " + b"a" * 9000), {400}),
+    ):
+        status, headers, _ = _parsed(_send(web, refused))
+        assert status in statuses, (refused[:200], status)
+        assert headers[b"x-request-id"], refused[:200]
+
+
+def test_what_asks_to_upgrade_and_is_no_handshake_is_answered_as_an_ordinary_request(web: Web) -> None:
+    make_game("arena")
+    upgrade = (b"Connection: close, Upgrade", b"Upgrade: websocket")
+    for asked, wanted in (
+        (_request(b"/v1/games/arena", *upgrade), 200),
+        (_request(b"/v1/games/arena/rulings", *upgrade, b"Content-Length: 2", method=b"POST") + b"{}", 401),
+        (_handshake(b"/v1/games/arena", b"Content-Length: 2", b"Connection: close", body=b"{}"), 200),
+        (_handshake(b"/ws", b"Content-Length: 2", b"Connection: close", body=b"{}"), 404),
+    ):
+        status, headers, _ = _parsed(_send(web, asked))
+        assert (status, bool(headers[b"x-request-id"])) == (wanted, True), asked[:300]
+
+
 def test_a_request_id_cannot_put_a_header_or_a_line_anywhere(web: Web) -> None:
     make_game("arena")
     for offered in (b"a\r\n b: c", b"a\rSet-Cookie: b=c", b"\xc3\xa4", b"a" * 1024, b"a\x1b[31m", b"a%0aforged"):
