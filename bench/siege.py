@@ -90,7 +90,9 @@ def main() -> int:
     parser.add_argument("--kinds", default=",".join(strangers.KINDS), help="of strangers")
     asked = parser.parse_args()
     as_shipped = {"RUNG_CONNECTIONS_PER_ADDRESS": "", "RUNG_SOCKETS_PER_ADDRESS": ""}
-    with house(asked.players, **as_shipped) as running:
+    # the bare responder holds all who come: else it would turn them away, and have less to do than Rung
+    holding_all = {"GRANIAN_BACKLOG": "4096", "GRANIAN_BACKPRESSURE": "65536"}
+    with house(asked.players, **as_shipped, **holding_all) as running:
         running.top.write_bytes(b"{}")
         running.start("worker", "beat", "web", "hello")
         addresses, kinds = 1 if asked.one_address else 199, asked.kinds.split(",")
