@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from msgspec import Meta
 
+from config import wire
 from leaderboards.models import Mode
 from leaderboards.rules.encoding import MAX_RAW
 from leaderboards.verdicts import Weight
@@ -51,6 +52,7 @@ def tuned(mode: Mode, name: str, to: type[T]) -> T:
     declared = mode.checks.get(name)
     if not declared:
         return to()
+    wire.ready(to)
     try:
         return msgspec.convert(declared, to)
     except msgspec.ValidationError:
@@ -74,6 +76,7 @@ def examine(checks: object, *, decimals: int) -> dict[str, list[str]]:
 def _wrong(name: object, declared: object, known: Mapping[object, type[Tuning]], decimals: int) -> str:
     if name not in known:
         return f"There is no such check. There are {', '.join(sorted(map(str, known)))}."
+    wire.ready(known[name])
     try:
         tuning = msgspec.convert(declared, known[name])
     except msgspec.ValidationError as error:

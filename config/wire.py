@@ -1,6 +1,7 @@
 """How wire types are declared, read and written: msgspec Structs, from which every door and OpenAPI live."""
 
 import re
+import threading
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -24,6 +25,7 @@ _ABSENT = re.compile(r"missing required field `(?P<field>[^`]*)`")
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_alone = threading.Lock()
 _LONGEST = 200  # characters of what was sent, in an answer
 _UNCOUNTED = 64 * 1024  # bytes; what a shorter body holds is few megabytes at worst
 _MOST_VALUES = 100_000  # of a longer body: each takes up to 100 bytes of memory, and as few as one of the body
@@ -83,6 +85,7 @@ def convert(value: object, to: type[T], *, strict: bool = True) -> T:
     """The same for what was parsed already (a TOML file)."""
     if _holds_nul(value):
         raise InvalidRequest("The character U+0000 is not allowed anywhere.")
+    ready(to)
     try:
         return msgspec.convert(value, to, strict=strict, dec_hook=_own)
     except msgspec.ValidationError as error:
@@ -188,9 +191,17 @@ def _values(body: bytes) -> int:
     return len(body) - len(body.translate(None, b",[{"))
 
 
+def ready(to: Any) -> None:
+    """Before msgspec reads a type for the first time. It notes on a Struct what its fields are, the note first and the
+    fields after it: a thread that came meanwhile would follow pointers to nowhere, and the process would end.
+    """
+    _decoder(to)
+
+
 def _decoder(to: type[T]) -> msgspec.json.Decoder[T]:
     if to not in _decoders:
-        _decoders[to] = msgspec.json.Decoder(to, dec_hook=_own, float_hook=_exact)
+        with _alone:
+            _decoders[to] = msgspec.json.Decoder(to, dec_hook=_own, float_hook=_exact)
     return _decoders[to]
 
 

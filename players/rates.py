@@ -47,6 +47,7 @@ def limits_stored(wanted: LimitsDeclaration) -> dict[str, Any]:
 
 def limits_of(stored: dict[str, Any]) -> Limits | None:
     """With the defaults; None where nothing is limited."""
+    wire.ready(LimitsDeclaration)
     said = msgspec.convert(stored, LimitsDeclaration)
     limits = Limits(
         _rate(said.player.read, settings.PLAYER_READS_PER_SECOND),
