@@ -95,11 +95,11 @@ class House:
 
     def _hello(self) -> Program:
         workers = env.web_processes()
-        granian = (
-            f"-m granian --interface asgi --workers {workers} --port {self.hello_port} --no-access-log"
-        )
+        granian = f"-m granian --interface asgi --workers {workers} --port {self.hello_port} --no-access-log"
         argv = (sys.executable, *granian.split(), "bench.hello:application")
-        return Program("hello", argv, PROJECT_ROOT, {"GRANIAN_BACKLOG": "2048"} | os.environ | {"BENCH_TOP": str(self.top)})
+        return Program(
+            "hello", argv, PROJECT_ROOT, {"GRANIAN_BACKLOG": "2048"} | os.environ | {"BENCH_TOP": str(self.top)}
+        )
 
     def _wait(self, name: str, port: int) -> None:
         deadline = time.monotonic() + ANSWER_SECONDS
