@@ -17,10 +17,13 @@ import structlog
 from django.conf import settings
 from django.db import close_old_connections
 
+from config import shared_pages
 from config.address import address_of, network_of
 from config.errors import CallerLeft
+from config.shared_pages import SharedPages
 from config.metrics import ABANDONED
 from config.queues import Queues
+from config.request_context import current
 
 log = structlog.get_logger(__name__)
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -36,18 +39,25 @@ class Bridge:
     def __init__(self, application: WSGIApplication, *, threads: int = 4, run: Run | None = None) -> None:
         self.application = application
         self.queues = Queues(threads)
+        self.shared = SharedPages()
         self._elsewhere = run
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = await whole_body(receive)
         if body is None:
             return  # the caller hung up before the request was whole
+        key = shared_pages.key_of(scope)
+        if key is not None and (page := self.shared.get(key)) is not None:
+            current().route = page.route
+            await send(page.begin)
+            await send({"type": "http.response.body", "body": page.body})
+            return
         queue = self.queues.of(scope["path"], proven=_is_proven(scope))
         run = self._elsewhere or queue.run
         answer, caller = _Answer(), _Caller(receive)
         try:
             with queue.place(network_of(address_of(scope))):  # not while it is sent: its caller may be slow
-                stream = await self._made(answer, environ_of(scope, body), caller, run)
+                stream = await self._made(answer, environ_of(scope, body), caller, run, key)
             await _tell(answer, stream, caller, run, send)
         except CallerLeft:
             ABANDONED.labels(queue.name).inc()
@@ -62,10 +72,21 @@ class Bridge:
         with self.queues.credentials.place(address):
             return await self.queues.credentials.run(partial(_with_good_connections, call))
 
-    async def _made(self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", run: Run) -> Any:
+    async def _made(
+        self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", run: Run, key: shared_pages.Key | None
+    ) -> Any:
         """What of it is to be streamed, if anything."""
         await asyncio.sleep(0)  # who sent and left at once is known to be gone by then
-        return await caller.wait_for(run(lambda: answer.take(self.application(environ, answer.start), caller)))
+        return await caller.wait_for(run(partial(self._make, answer, environ, caller, key)))
+
+    def _make(self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", key: shared_pages.Key | None) -> Any:
+        """In a thread. What strangers share is kept also where the caller left meanwhile: others ask for it, too."""
+        stream = answer.take(self.application(environ, answer.start), caller)
+        if stream is None:
+            answer.measure()
+            if key is not None and answer.is_shared:
+                self.shared.put(key, shared_pages.Page(answer.begin, answer.body, current().route))
+        return stream
 
 
 def _is_proven(scope: Any) -> bool:
@@ -75,13 +96,10 @@ def _is_proven(scope: Any) -> bool:
 
 
 async def _tell(answer: "_Answer", stream: Any, caller: "_Caller", run: Run, send: Any) -> None:
-    body = b"".join(answer.pieces)
-    if stream is None:
-        answer.measure(body)
     await send(answer.begin)
     if stream is not None:
         await _send_stream(stream, caller, run, send)
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> None:
@@ -129,27 +147,30 @@ class _Answer:
     def __init__(self) -> None:
         self.begin: dict[str, Any] = {}
         self.pieces: list[bytes] = []
+        self.body = b""
+        self.is_shared = False
 
     def start(self, status: str, headers: Headers, exc_info: Any = None) -> Callable[[bytes], object]:
-        self.begin = {
-            "type": "http.response.start",
-            "status": int(status[:3]),
-            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
-        }
+        told = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        self.is_shared = shared_pages.is_shared(int(status[:3]), told)
+        told = [header for header in told if header[0] != shared_pages.SHARE]  # that is for us alone
+        self.begin = {"type": "http.response.start", "status": int(status[:3]), "headers": told}
         return self.pieces.append
 
-    def measure(self, body: bytes) -> None:
+    def measure(self) -> None:
         """Says how long the body is, where Django has not: else it would go in pieces."""
+        self.body = b"".join(self.pieces)
         headers = self.begin["headers"]
         if self.begin["status"] not in _BODILESS and not any(name == b"content-length" for name, _ in headers):
-            headers.append((b"content-length", str(len(body)).encode()))
+            headers.append((b"content-length", str(len(self.body)).encode()))
 
     def take(self, response: Any, caller: _Caller) -> Any:
         """Keeps an ordinary answer whole and ends Django's request, in its own thread; hands back one to stream."""
-        if getattr(response, "streaming", False) and not caller.left:
+        is_stream = getattr(response, "streaming", False)
+        if is_stream and not caller.left:
             return response
         try:
-            if not caller.left:
+            if not is_stream:
                 self.pieces.extend(response)
         finally:
             if hasattr(response, "close"):

@@ -58,7 +58,7 @@ def board_page(request: HttpRequest, game: str, mode: str, window: str) -> HttpR
     response = render(request, "leaderboards/board.html", context, status=503 if "unavailable" in context else 200)
     if "unavailable" in context:
         response["Retry-After"] = "2"
-    return shown(response)
+    return shown(response, alike=True)
 
 
 @dataclass(frozen=True, slots=True)

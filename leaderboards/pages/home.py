@@ -35,9 +35,8 @@ def home(request: HttpRequest) -> HttpResponse:
         players, today = players_of(game.pk, now)
         games.append({"game": record, "cards": cards, "more": more, "players": players, "today": today})
     modes = [card.mode for one in games for card in one["cards"]][:_TOLD]
-    return shown(
-        render(request, "leaderboards/home.html", {"games": games, "feed": feed_of(modes, now=now, players=lookers)})
-    )
+    context = {"games": games, "feed": feed_of(modes, now=now, players=lookers)}
+    return shown(render(request, "leaderboards/home.html", context), alike=True)
 
 
 @gzip_page
@@ -56,4 +55,4 @@ def game_page(request: HttpRequest, game: str) -> HttpResponse:
         "players": players,
         "today": today,
     }
-    return shown(render(request, "leaderboards/game.html", context))
+    return shown(render(request, "leaderboards/game.html", context), alike=True)

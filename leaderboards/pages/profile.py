@@ -81,7 +81,7 @@ def profile(request: HttpRequest, game: str, player_id: str) -> HttpResponse:
     record = visitors.readable(caller, game)
     player = player_get(game=record, player_id=player_id)
     context = _context(record, player, caller, now=clock.now())
-    return visitors.shown(render(request, "leaderboards/profile.html", context))
+    return visitors.shown(render(request, "leaderboards/profile.html", context), alike=True)
 
 
 def _context(game: GameRecord, player: Player, caller: Caller, *, now: datetime) -> dict[str, Any]:

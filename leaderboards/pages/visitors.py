@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.translation import gettext_lazy
 
+from config import shared_pages
 from config.errors import Unauthenticated
 from leaderboards.boards.board import Board
 from leaderboards.ghosts import seen_by
@@ -48,11 +49,14 @@ def shown_to(request: HttpRequest, board: Board, response: HttpResponse, *, publ
     patch_vary_headers(response, ["Cookie"])
     is_player = caller_of(request, board.mode.game.slug).player_id is not None
     response.headers["Cache-Control"] = "private, no-store" if is_player else public
+    response.headers[shared_pages.SHARE.decode()] = "1"
     return response
 
 
-def shown(response: HttpResponse) -> HttpResponse:
-    """A page as it goes out: it is another one for every visitor."""
+def shown(response: HttpResponse, *, alike: bool = False) -> HttpResponse:
+    """A page as it goes out: it is another one for every visitor. `alike`: but for strangers, who may share it."""
     patch_vary_headers(response, ["Cookie"])
     patch_cache_control(response, private=True, no_cache=True)
+    if alike:
+        response.headers[shared_pages.SHARE.decode()] = "1"
     return response

@@ -1,0 +1,171 @@
+"""Pages that strangers ask for hundreds of times a second are made a few times; whoever is somebody gets its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+
+from config import shared_pages
+from config.bridge import Bridge
+from leaderboards.models import Mode
+from tests.client import ApiClient
+from tests.factories import make_game, make_mode, make_token
+from tests.leaderboards.spine import drain
+from tests.leaderboards.test_spine import submit
+
+BOARD = "/g/arena/solo/daily"
+OFTEN = 6
+START = timezone.now()
+
+
+@pytest.fixture
+def solo(transactional_db: None) -> Mode:
+    mode = make_mode(make_game("arena"), min_score=0, max_score=1000)
+    submit(mode, "p-1", 5, START, 1)
+    drain(mode)
+    return mode
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses for which Django was asked. The second does not end meanwhile."""
+    asked, make = list[str](), Bridge._make  # noqa: SLF001
+
+    def counted(bridge: Bridge, answer: object, environ: dict[str, str], *others: object) -> object:
+        asked.append(f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}")
+        return make(bridge, answer, environ, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Bridge, "_make", counted)
+    monkeypatch.setattr(shared_pages, "_SECOND", 3600.0)
+    return asked
+
+
+@pytest.fixture
+def caller(solo: Mode, made: list[str]) -> Iterator[ApiClient]:
+    yield ApiClient()
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/g/arena", BOARD, "/g/arena/players/p-1", "/embed/arena/solo/daily", f"{BOARD}/card.png"]
+)
+def test_it_is_made_three_times_and_then_shared(caller: ApiClient, made: list[str], address: str) -> None:
+    answers = [caller.get(f"{address}?x={number}") for number in range(OFTEN)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(made) == 3
+    assert answers[-1].content == answers[2].content
+    for answer in answers:
+        assert "rung-share" not in answer.headers
+        assert len(answer.headers.get_list("content-length")) == 1
+    assert len({answer.headers["x-request-id"] for answer in answers}) == OFTEN
+
+
+def test_after_its_second_it_is_made_anew(
+    caller: ApiClient, made: list[str], monkeypatch: pytest.MonkeyPatch, solo: Mode
+) -> None:
+    for _ in range(OFTEN):
+        assert "Nobody-else" not in caller.get(BOARD).text
+    submit(solo, "Nobody-else", 7, START, 2)
+    drain(solo)
+    assert "Nobody-else" not in caller.get(BOARD).text
+    monkeypatch.setattr(shared_pages, "_SECOND", 0.0)
+    assert "Nobody-else" in caller.get(BOARD).text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Cookie": "rung_language=de"},
+        {"Cookie": "sessionid=a"},
+        {"Authorization": "Bearer nobody"},
+        {"If-None-Match": '"a"'},
+        {"Range": "bytes=0-1"},
+    ],
+)
+def test_whoever_brings_something_of_its_own_gets_a_page_of_its_own(
+    caller: ApiClient, made: list[str], headers: dict[str, str]
+) -> None:
+    for _ in range(OFTEN):
+        caller.get(BOARD)
+    assert len(made) == 3
+    for _ in range(OFTEN):
+        caller.get(BOARD, headers=headers)
+    assert len(made) == 3 + OFTEN
+
+
+def test_a_players_page_is_never_a_strangers(caller: ApiClient, made: list[str], solo: Mode) -> None:
+    """Its cookie is what makes it somebody, and the answer that hands one out is nobody else's."""
+    for _ in range(OFTEN):
+        entered = caller.get(f"/g/arena/enter?token={make_token(solo.game, 'p-1')}")
+        assert "set-cookie" in entered.headers
+    assert len(made) == OFTEN
+
+
+def test_other_languages_hosts_and_parameters_are_other_pages(caller: ApiClient, made: list[str]) -> None:
+    ways = [
+        (BOARD, {}),
+        (BOARD, {"Accept-Language": "de"}),
+        (BOARD, {"Host": "localhost"}),
+        (BOARD, {"Accept-Encoding": "identity"}),
+        (f"{BOARD}?page=2", {}),
+        (f"{BOARD}?rank=1", {}),
+        (f"{BOARD}?q=p-1", {}),
+        ("/embed/arena/solo/daily?theme=dark", {}),
+        ("/embed/arena/solo/daily?limit=3", {}),
+    ]
+    texts = []
+    for address, headers in ways:
+        before = len(made)
+        answers = [caller.get(address, headers=headers) for _ in range(OFTEN)]
+        assert {answer.status_code for answer in answers} == {200}, address
+        assert len(made) == before + 3, (address, headers)
+        texts.append(answers[-1].text)
+    assert 'lang="de"' in texts[1]
+    assert "http://localhost" in texts[2]
+
+
+def test_refusals_are_not_shared(caller: ApiClient, made: list[str], solo: Mode) -> None:
+    for _ in range(OFTEN):
+        assert caller.get("/g/arena/solo/never").status_code == 404
+    solo.game.public = False
+    solo.game.save()
+    for _ in range(OFTEN):
+        assert caller.get("/g/arena/players/p-1").status_code in {401, 404}
+    assert len(made) == 2 * OFTEN
+
+
+def test_what_one_stranger_has_in_its_address_no_other_one_reads(caller: ApiClient) -> None:
+    """Pages repeat their address, for the way back from choosing a language."""
+    for _ in range(OFTEN):
+        text = caller.get(f"{BOARD}?token=a-secret&page=1&q=p-1").text
+        assert "a-secret" not in text
+        assert 'value="/g/arena/solo/daily?page=1&amp;q=p-1"' in text
+
+
+def test_pages_that_are_kept_take_bounded_memory(caller: ApiClient) -> None:
+    shared = shared_pages.SharedPages()
+    page = shared_pages.Page({}, b"a" * 100, "")
+    for number in range(1000):
+        shared.put((number,), page)
+        shared.put((-1,), shared_pages.Page({}, b"a" * (256 * 1024 + 1), ""))
+    assert len(shared._pages) <= 64  # noqa: SLF001
+    assert (-1,) not in shared._pages  # noqa: SLF001
+
+
+def test_parameters_are_read_as_the_page_reads_them() -> None:
+    def key(query: bytes, path: str = BOARD) -> shared_pages.Key | None:
+        return shared_pages.key_of(
+            {"method": "GET", "path": path, "query_string": query, "headers": [(b"host", b"127.0.0.1")]}
+        )
+
+    assert key(b"page=1&page=2") == key(b"page=2") != key(b"page=2&page=1")
+    assert key(b"x=1&scope=a&y") == key(b"scope=%61")
+    assert key(b"page=") != key(b"")
+    assert key(b"", "/v1/games") is key(b"", "/admin/") is key(b"x" * 500) is None
+
+
+def test_an_answer_that_hands_out_a_cookie_is_for_one_alone() -> None:
+    kept = [(shared_pages.SHARE, b"1")]
+    assert shared_pages.is_shared(200, kept)
+    assert not shared_pages.is_shared(200, [*kept, (b"set-cookie", b"a=b")])
+    assert not shared_pages.is_shared(503, kept)
+    assert not shared_pages.is_shared(200, [])
