@@ -20,10 +20,10 @@ from django.db import close_old_connections
 from config import shared_pages
 from config.address import address_of, network_of
 from config.errors import CallerLeft
-from config.shared_pages import SharedPages
 from config.metrics import ABANDONED
 from config.queues import Queues
 from config.request_context import current
+from config.shared_pages import SharedPages
 
 log = structlog.get_logger(__name__)
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -81,6 +81,9 @@ class Bridge:
 
     def _make(self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", key: shared_pages.Key | None) -> Any:
         """In a thread. What strangers share is kept also where the caller left meanwhile: others ask for it, too."""
+        if key is not None and (page := self.shared.made_meanwhile(key)) is not None:
+            current().route, answer.begin, answer.body = page.route, page.begin, page.body
+            return None
         stream = answer.take(self.application(environ, answer.start), caller)
         if stream is None:
             answer.measure()
@@ -96,10 +99,17 @@ def _is_proven(scope: Any) -> bool:
 
 
 async def _tell(answer: "_Answer", stream: Any, caller: "_Caller", run: Run, send: Any) -> None:
+    if stream is None:
+        await _send_whole(answer.begin, answer.body, send)
+        return
     await send(answer.begin)
-    if stream is not None:
-        await _send_stream(stream, caller, run, send)
-    await send({"type": "http.response.body", "body": answer.body})
+    await _send_stream(stream, caller, run, send)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_whole(begin: dict[str, Any], body: bytes, send: Any) -> None:
+    await send(begin)
+    await send({"type": "http.response.body", "body": body})
 
 
 async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> None:

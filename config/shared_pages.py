@@ -1,7 +1,7 @@
-"""Pages that were made several times within a second are answered from memory for the rest of it.
+"""Pages that are asked for more than three times a second are made once a second, and shared.
 
-Only for strangers, to whom such a page is one and the same: no cookie, no credential. At rest every page is made anew.
-Example: six hundred ask for a board within a second; three times it is made, and the others get what they were given.
+Only among strangers, to whom such a page is one and the same: no cookie, no credential. At rest every page is made.
+Example: six hundred ask for a board in a second. It is made three times; the others get what those were given.
 """
 
 import time
@@ -18,7 +18,7 @@ from django.utils.translation import get_language_from_request
 
 SHARE = b"rung-share"  # the header by which a view says that strangers may share its answer; it goes no further
 _SECOND = 1.0
-_MADE_ANEW = 3  # times a second
+_OFTEN = 3  # times a second
 _MOST = 64  # pages
 _LARGEST = 256 * 1024  # bytes of one
 _LONGEST = 300  # bytes of an address that is worth it
@@ -34,12 +34,18 @@ class Page(NamedTuple):
     route: str
 
 
-class _Kept(NamedTuple):
-    """`times`: how often it was made since `since`."""
+class _Kept:
+    """`asked`: how often it was asked for since `since`; `often`: whether it was in the second before."""
 
-    page: Page
-    since: float
-    times: int
+    __slots__ = ("asked", "being_made", "often", "page", "since")
+
+    def __init__(self, page: Page, since: float, *, often: bool) -> None:
+        self.page, self.since, self.often = page, since, often
+        self.asked, self.being_made = 1, False
+
+    @property
+    def shared(self) -> Page | None:
+        return self.page if self.often or self.asked > _OFTEN else None
 
 
 class SharedPages:
@@ -49,21 +55,36 @@ class SharedPages:
         self._pages: dict[Key, _Kept] = {}
 
     def get(self, key: Key) -> Page | None:
+        """None: whoever asks makes it. After its second one does, and the others have the old one meanwhile."""
         kept = self._pages.get(key)
-        if kept is None or kept.times < _MADE_ANEW or time.monotonic() - kept.since > _SECOND:
+        if kept is None:
             return None
-        return kept.page
+        age = time.monotonic() - kept.since
+        if age <= _SECOND:
+            kept.asked += 1
+            return kept.shared
+        if age <= 2 * _SECOND and kept.asked > _OFTEN and kept.being_made:
+            return kept.page
+        kept.being_made = True
+        return None
+
+    def made_meanwhile(self, key: Key) -> Page | None:
+        """For who was to make it, when its turn comes."""
+        kept = self._pages.get(key)
+        return kept.shared if kept is not None and time.monotonic() - kept.since <= _SECOND else None
 
     def put(self, key: Key, page: Page) -> None:
         if len(page.body) > _LARGEST:
             return
-        now, before = time.monotonic(), self._pages.pop(key, None)
-        if before is not None and now - before.since <= _SECOND:
-            self._pages[key] = _Kept(page, before.since, before.times + 1)
+        now, before = time.monotonic(), self._pages.get(key)
+        age = now - before.since if before is not None else 0.0
+        if before is not None and age <= _SECOND:
+            before.page = page
             return
-        if len(self._pages) >= _MOST:
+        if before is None and len(self._pages) >= _MOST:
             self._pages.clear()
-        self._pages[key] = _Kept(page, now, 1)
+        often = before is not None and before.asked > _OFTEN and age <= 2 * _SECOND
+        self._pages[key] = _Kept(page, now, often=often)
 
 
 def key_of(scope: Any) -> Key | None:

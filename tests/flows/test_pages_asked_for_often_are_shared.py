@@ -1,12 +1,11 @@
 """Pages that strangers ask for hundreds of times a second are made a few times; whoever is somebody gets its own."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from config import shared_pages
-from config.bridge import Bridge
+from config import bridge, shared_pages
 from leaderboards.models import Mode
 from tests.client import ApiClient
 from tests.factories import make_game, make_mode, make_token
@@ -27,28 +26,28 @@ def solo(transactional_db: None) -> Mode:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The addresses for which Django was asked. The second does not end meanwhile."""
-    asked, make = list[str](), Bridge._make  # noqa: SLF001
+def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What Django answered. The second does not end meanwhile."""
+    answers, take = list[object](), bridge._Answer.take  # noqa: SLF001
 
-    def counted(bridge: Bridge, answer: object, environ: dict[str, str], *others: object) -> object:
-        asked.append(f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}")
-        return make(bridge, answer, environ, *others)  # type: ignore[arg-type]
+    def counted(answer: Any, response: object, *others: Any) -> object:
+        answers.append(response)
+        return take(answer, response, *others)
 
-    monkeypatch.setattr(Bridge, "_make", counted)
+    monkeypatch.setattr(bridge._Answer, "take", counted)  # noqa: SLF001
     monkeypatch.setattr(shared_pages, "_SECOND", 3600.0)
-    return asked
+    return answers
 
 
 @pytest.fixture
-def caller(solo: Mode, made: list[str]) -> Iterator[ApiClient]:
-    yield ApiClient()
+def caller(solo: Mode, made: list[object]) -> ApiClient:
+    return ApiClient()
 
 
 @pytest.mark.parametrize(
     "address", ["/", "/g/arena", BOARD, "/g/arena/players/p-1", "/embed/arena/solo/daily", f"{BOARD}/card.png"]
 )
-def test_it_is_made_three_times_and_then_shared(caller: ApiClient, made: list[str], address: str) -> None:
+def test_it_is_made_three_times_and_then_shared(caller: ApiClient, made: list[object], address: str) -> None:
     answers = [caller.get(f"{address}?x={number}") for number in range(OFTEN)]
     assert {answer.status_code for answer in answers} == {200}
     assert len(made) == 3
@@ -60,7 +59,7 @@ def test_it_is_made_three_times_and_then_shared(caller: ApiClient, made: list[st
 
 
 def test_after_its_second_it_is_made_anew(
-    caller: ApiClient, made: list[str], monkeypatch: pytest.MonkeyPatch, solo: Mode
+    caller: ApiClient, made: list[object], monkeypatch: pytest.MonkeyPatch, solo: Mode
 ) -> None:
     for _ in range(OFTEN):
         assert "Nobody-else" not in caller.get(BOARD).text
@@ -69,6 +68,24 @@ def test_after_its_second_it_is_made_anew(
     assert "Nobody-else" not in caller.get(BOARD).text
     monkeypatch.setattr(shared_pages, "_SECOND", 0.0)
     assert "Nobody-else" in caller.get(BOARD).text
+
+
+def test_after_its_second_one_makes_it_while_the_others_have_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared, key, now = shared_pages.SharedPages(), ("board",), [100.0]
+    monkeypatch.setattr("config.shared_pages.time.monotonic", lambda: now[0])
+    old, new = (shared_pages.Page({}, body, "") for body in (b"old", b"new"))
+    shared.put(key, old)
+    assert [shared.get(key) for _ in range(4)] == [None, None, old, old]
+    now[0] += 1.5
+    assert [shared.get(key) for _ in range(3)] == [None, old, old]
+    now[0] += 0.6  # whoever set out to make it did not come back with one
+    assert [shared.get(key) for _ in range(2)] == [None, None]
+    now[0] = 101.6
+    shared.put(key, new)
+    assert shared.get(key) == new, "it was asked for often in the second before"
+    now[0] += 10
+    shared.put(key, old)
+    assert shared.get(key) is None, "nobody asked for a while"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +99,7 @@ def test_after_its_second_it_is_made_anew(
     ],
 )
 def test_whoever_brings_something_of_its_own_gets_a_page_of_its_own(
-    caller: ApiClient, made: list[str], headers: dict[str, str]
+    caller: ApiClient, made: list[object], headers: dict[str, str]
 ) -> None:
     for _ in range(OFTEN):
         caller.get(BOARD)
@@ -92,7 +109,7 @@ def test_whoever_brings_something_of_its_own_gets_a_page_of_its_own(
     assert len(made) == 3 + OFTEN
 
 
-def test_a_players_page_is_never_a_strangers(caller: ApiClient, made: list[str], solo: Mode) -> None:
+def test_a_players_page_is_never_a_strangers(caller: ApiClient, made: list[object], solo: Mode) -> None:
     """Its cookie is what makes it somebody, and the answer that hands one out is nobody else's."""
     for _ in range(OFTEN):
         entered = caller.get(f"/g/arena/enter?token={make_token(solo.game, 'p-1')}")
@@ -100,7 +117,7 @@ def test_a_players_page_is_never_a_strangers(caller: ApiClient, made: list[str],
     assert len(made) == OFTEN
 
 
-def test_other_languages_hosts_and_parameters_are_other_pages(caller: ApiClient, made: list[str]) -> None:
+def test_other_languages_hosts_and_parameters_are_other_pages(caller: ApiClient, made: list[object]) -> None:
     ways = [
         (BOARD, {}),
         (BOARD, {"Accept-Language": "de"}),
@@ -123,7 +140,7 @@ def test_other_languages_hosts_and_parameters_are_other_pages(caller: ApiClient,
     assert "http://localhost" in texts[2]
 
 
-def test_refusals_are_not_shared(caller: ApiClient, made: list[str], solo: Mode) -> None:
+def test_refusals_are_not_shared(caller: ApiClient, made: list[object], solo: Mode) -> None:
     for _ in range(OFTEN):
         assert caller.get("/g/arena/solo/never").status_code == 404
     solo.game.public = False
