@@ -11,6 +11,7 @@ from functools import partial
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.template.loader import get_template
 from django.utils import timezone
 
 from config import clock, metrics
@@ -62,6 +63,8 @@ def _begin() -> None:
         guard.begin()
 
 
+for page in ("board", "embed", "game", "home", "profile"):
+    get_template(f"leaderboards/{page}.html")  # a fifth of a second, that the first to ask would wait
 sys.setswitchinterval(0.0005)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
 gc.collect()
 gc.freeze()  # what is there now stays: it need not be looked at again and again

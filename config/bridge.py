@@ -41,6 +41,7 @@ class Bridge:
         self.queues = Queues(threads)
         self.shared = SharedPages()
         self._elsewhere = run
+        self._again = set[asyncio.Future[Any]]()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = await whole_body(receive)
@@ -72,6 +73,19 @@ class Bridge:
         with self.queues.credentials.place(address):
             return await self.queues.credentials.run(partial(_with_good_connections, call))
 
+    def _begin_again(self, key: shared_pages.Key, scope: Any) -> None:
+        """Makes a page that is shared anew, whether or not its caller waits."""
+        queue = self.queues.of(scope["path"])
+        make = partial(self._make, _Answer(), environ_of(scope, b""), None, key)
+        again = asyncio.ensure_future((self._elsewhere or queue.run)(make))
+        self._again.add(again)  # the loop itself holds none
+        again.add_done_callback(self._is_made_again)
+
+    def _is_made_again(self, again: asyncio.Future[Any]) -> None:
+        self._again.discard(again)
+        if not again.cancelled() and (error := again.exception()) is not None:
+            log.warning("shared_page_not_made", error=str(error))
+
     async def _made(
         self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", run: Run, key: shared_pages.Key | None
     ) -> Any:
@@ -79,7 +93,9 @@ class Bridge:
         await asyncio.sleep(0)  # who sent and left at once is known to be gone by then
         return await caller.wait_for(run(partial(self._make, answer, environ, caller, key)))
 
-    def _make(self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", key: shared_pages.Key | None) -> Any:
+    def _make(
+        self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller | None", key: shared_pages.Key | None
+    ) -> Any:
         """In a thread. What strangers share is kept also where the caller left meanwhile: others ask for it, too."""
         if key is not None and (page := self.shared.made_meanwhile(key)) is not None:
             current().route, answer.begin, answer.body = page.route, page.begin, page.body
@@ -174,10 +190,10 @@ class _Answer:
         if self.begin["status"] not in _BODILESS and not any(name == b"content-length" for name, _ in headers):
             headers.append((b"content-length", str(len(self.body)).encode()))
 
-    def take(self, response: Any, caller: _Caller) -> Any:
+    def take(self, response: Any, caller: _Caller | None) -> Any:
         """Keeps an ordinary answer whole and ends Django's request, in its own thread; hands back one to stream."""
         is_stream = getattr(response, "streaming", False)
-        if is_stream and not caller.left:
+        if is_stream and caller is not None and not caller.left:
             return response
         try:
             if not is_stream:

@@ -55,7 +55,7 @@ class SharedPages:
         self._pages: dict[Key, _Kept] = {}
 
     def get(self, key: Key) -> Page | None:
-        """None: whoever asks makes it. After its second one does, and the others have the old one meanwhile."""
+        """None: whoever asks makes it."""
         kept = self._pages.get(key)
         if kept is None:
             return None
@@ -63,10 +63,15 @@ class SharedPages:
         if age <= _SECOND:
             kept.asked += 1
             return kept.shared
-        if age <= 2 * _SECOND and kept.asked > _OFTEN and kept.being_made:
-            return kept.page
+        return kept.page if kept.asked > _OFTEN and age <= 2 * _SECOND else None
+
+    def is_due(self, key: Key) -> bool:
+        """Whether somebody is to make it anew, while the others have the old one. It is said once."""
+        kept = self._pages.get(key)
+        if kept is None or kept.being_made or time.monotonic() - kept.since <= _SECOND:
+            return False
         kept.being_made = True
-        return None
+        return True
 
     def made_meanwhile(self, key: Key) -> Page | None:
         """For who was to make it, when its turn comes."""

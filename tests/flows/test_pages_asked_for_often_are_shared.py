@@ -76,10 +76,12 @@ def test_after_its_second_one_makes_it_while_the_others_have_the_old_one(monkeyp
     old, new = (shared_pages.Page({}, body, "") for body in (b"old", b"new"))
     shared.put(key, old)
     assert [shared.get(key) for _ in range(4)] == [None, None, old, old]
+    assert not shared.is_due(key)
     now[0] += 1.5
-    assert [shared.get(key) for _ in range(3)] == [None, old, old]
-    now[0] += 0.6  # whoever set out to make it did not come back with one
-    assert [shared.get(key) for _ in range(2)] == [None, None]
+    assert [shared.is_due(key) for _ in range(3)] == [True, False, False]
+    assert shared.get(key) == old
+    now[0] += 0.6
+    assert shared.get(key) is None, "nobody has made it: whoever asks does"
     now[0] = 101.6
     shared.put(key, new)
     assert shared.get(key) == new, "it was asked for often in the second before"
