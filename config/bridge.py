@@ -50,6 +50,8 @@ class Bridge:
         key = shared_pages.key_of(scope)
         if key is not None and (page := self.shared.get(key)) is not None:
             current().route = page.route
+            if self.shared.is_due(key):
+                self._begin_again(key, scope)
             await send(page.begin)
             await send({"type": "http.response.body", "body": page.body})
             return
