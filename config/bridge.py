@@ -52,8 +52,7 @@ class Bridge:
             current().route = page.route
             if self.shared.is_due(key):
                 self._begin_again(key, scope)
-            await send(page.begin)
-            await send({"type": "http.response.body", "body": page.body})
+            await _send_whole(page.begin, page.body, send)
             return
         queue = self.queues.of(scope["path"], proven=_is_proven(scope))
         run = self._elsewhere or queue.run

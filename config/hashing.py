@@ -1,15 +1,18 @@
 """Password hashing, a third of a second of a core each time: one hash at a time for strangers and one for operators, in
-all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core.
+all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core. For strangers it is
+done with what nobody else needs of the cores.
 """
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
@@ -18,7 +21,16 @@ from config.errors import Unavailable
 
 # strangers do not wait: each would keep one of the few threads that answer the admin
 _PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
-_LOCKS = {lane: Lock() for lane in _PATIENCE}
+_LOCKS = {lane: threading.Lock() for lane in _PATIENCE}
+_LAST = 19  # the niceness of whoever gets what is left of a core
+
+
+def _stand_last() -> None:
+    with suppress(OSError, AttributeError):  # where a thread has no niceness of its own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LAST)
+
+
+_gently = ThreadPoolExecutor(1, thread_name_prefix="hashing", initializer=_stand_last)
 _lane: ContextVar[str] = ContextVar("lane", default="operators")
 
 
@@ -46,7 +58,8 @@ class BoundedHasher(PBKDF2PasswordHasher):
             raise HashingBusy(retry_after=1)
         try:
             with _turn_among_processes(lane, until=until):
-                return super().encode(password, salt, iterations)
+                hash_it = partial(super().encode, password, salt, iterations)
+                return _gently.submit(hash_it).result() if lane == "strangers" else hash_it()
         finally:
             _LOCKS[lane].release()
 

@@ -1,6 +1,8 @@
 """Strangers try passwords: they are held up before anything is hashed, and no operator is locked out by it."""
 
 import fcntl
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -253,3 +255,21 @@ def test_the_turn_is_one_for_all_processes_and_whoever_does_not_get_it_is_told_a
         with (folder / "hashing-strangers.lock").open("ab") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
             assert tried().status_code == 302, "in a browser that is known"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
+def test_what_strangers_have_hashed_gets_only_what_nobody_else_needs_of_the_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, encode = dict[str, int](), PBKDF2PasswordHasher.encode
+
+    def watched(hasher: Any, password: str, salt: str, iterations: int | None = None) -> str:
+        seen[password] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        return encode(hasher, password, salt, iterations)
+
+    monkeypatch.setattr(PBKDF2PasswordHasher, "encode", watched)
+    make_password("an operator's")
+    with hashing.for_strangers():
+        make_password("a stranger's")
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    assert seen == {"an operator's": own, "a stranger's": 19}
