@@ -16,11 +16,13 @@ from wsgiref.types import WSGIApplication
 import structlog
 from django.conf import settings
 from django.db import close_old_connections
+from django.utils import translation
 
-from config import shared_pages
+from config import pages, shared_pages, sign_in
 from config.address import address_of, network_of
+from config.bodies import header
 from config.errors import CallerLeft
-from config.metrics import ABANDONED
+from config.metrics import ABANDONED, SIGN_INS
 from config.queues import Queues
 from config.request_context import current
 from config.shared_pages import SharedPages
@@ -53,6 +55,9 @@ class Bridge:
             if self.shared.is_due(key):
                 self._begin_again(key, scope)
             await _send_whole(page.begin, page.body, send)
+            return
+        if _is_try(scope) and sign_in.must_wait(header(scope, b"cookie") or ""):
+            await _tell_to_wait(scope, send)
             return
         queue = self.queues.of(scope["path"], proven=_is_proven(scope))
         run = self._elsewhere or queue.run
@@ -137,6 +142,21 @@ async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> N
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     finally:
         await run(stream.close)
+
+
+def _is_try(scope: Any) -> bool:
+    return scope["path"] == "/admin/login/" and scope["method"] == "POST"
+
+
+async def _tell_to_wait(scope: Any, send: Any) -> None:
+    """Who tries a password while one of a stranger is checked already: in a word, without Django."""
+    current().route = scope["path"]
+    SIGN_INS.labels("busy").inc()
+    with translation.override(shared_pages.language_of((header(scope, b"accept-language") or "").encode("latin-1"))):
+        body = pages.passwords_are_checked().encode()
+    about = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "retry-after": "1"}
+    headers = [(name.encode(), value.encode()) for name, value in (about | {"cache-control": "no-store"}).items()]
+    await _send_whole({"type": "http.response.start", "status": 503, "headers": headers}, body, send)
 
 
 class _Caller:

@@ -22,7 +22,7 @@ from config.errors import Unavailable
 # strangers do not wait: each would keep one of the few threads that answer the admin
 _PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
 _LOCKS = {lane: threading.Lock() for lane in _PATIENCE}
-_LAST = 19  # the niceness of whoever gets what is left of a core
+_LAST = 15  # the niceness: while others need the cores, a hash of a stranger takes seconds
 
 
 def _stand_last() -> None:
@@ -46,6 +46,17 @@ def for_strangers() -> Iterator[None]:
         yield
     finally:
         _lane.reset(token)
+
+
+def strangers_must_wait() -> bool:
+    """Whether one's password would be refused just now: for whoever would spare us all that comes before."""
+    if _LOCKS["strangers"].locked():
+        return True
+    try:
+        with _turn_among_processes("strangers", until=0.0):
+            return False
+    except HashingBusy:
+        return True
 
 
 class BoundedHasher(PBKDF2PasswordHasher):

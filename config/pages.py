@@ -84,11 +84,15 @@ def sign_in_refused(request: HttpRequest, error: DomainError) -> HttpResponse:
                 " you have signed in before."
             )
         else:
-            heading, sentence = _("One moment"), _("Many passwords are being checked just now. Try again in a moment.")
+            heading, sentence = _("One moment"), passwords_are_checked()
         response = _page(request, error.status, heading, sentence)
         response["Content-Language"] = translation.get_language() or "en"
     response["Retry-After"] = str(error.retry_after)
     return response
+
+
+def passwords_are_checked() -> str:
+    return _("Many passwords are being checked just now. Try again in a moment.")
 
 
 def in_words(error: DomainError) -> str:

@@ -103,7 +103,7 @@ def key_of(scope: Any) -> Key | None:
         return None
     query = _known(scope["query_string"])
     gzip = b"gzip" in headers.get(b"accept-encoding", b"")
-    language = _language(headers.get(b"accept-language", b"").decode("latin-1")[:_LONGEST])
+    language = language_of(headers.get(b"accept-language", b""))
     where = headers.get(b"host"), headers.get(b"x-forwarded-proto"), scope.get("scheme")
     return scope["path"], query, *where, language, gzip
 
@@ -124,9 +124,9 @@ def here(request: HttpRequest) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)
-def _language(asked: str) -> str:
+def language_of(accepted: bytes) -> str:
     """As the pages choose it (config/middleware.py), for who brings no cookie."""
-    stranger = SimpleNamespace(COOKIES={}, META={"HTTP_ACCEPT_LANGUAGE": asked})
+    stranger = SimpleNamespace(COOKIES={}, META={"HTTP_ACCEPT_LANGUAGE": accepted[:_LONGEST].decode("latin-1")})
     return get_language_from_request(cast("HttpRequest", stranger))
 
 

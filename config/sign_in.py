@@ -7,13 +7,15 @@ signed cookie, whatever goes on elsewhere.
 
 import secrets
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, parse_cookie
 from django.utils.crypto import salted_hmac
 
+from config import hashing
 from config.address import client_address, network_of
 from config.counting import Count, Step, count
 from config.errors import RateLimited
@@ -61,7 +63,7 @@ class Try(_Counted):
         name = unicodedata.normalize("NFKC", request.POST.get("username", "")[:_LONGEST_NAME]).casefold()
         self.account = _hashed(name)
         self.address = _hashed(network_of(client_address(request.META)))
-        self.browser = _Browser.of(request)
+        self.browser = _Browser.of(request.COOKIES)
         self.is_known = False
 
     def admit(self) -> None:
@@ -105,9 +107,9 @@ class _Browser:
         self.nonce, self.accounts = nonce, accounts
 
     @classmethod
-    def of(cls, request: HttpRequest) -> "_Browser":
+    def of(cls, cookies: Mapping[str, str]) -> "_Browser":
         try:
-            known: Any = signing.loads(request.COOKIES.get(_COOKIE, ""), salt=_SALT, max_age=_COOKIE_SECONDS)
+            known: Any = signing.loads(cookies.get(_COOKIE, ""), salt=_SALT, max_age=_COOKIE_SECONDS)
             return cls(str(known["nonce"]), [str(account) for account in known["accounts"]])
         except (signing.BadSignature, KeyError, TypeError, ValueError):
             return cls(secrets.token_urlsafe(12), [])
@@ -123,6 +125,11 @@ class _Browser:
             httponly=True,
             samesite="Lax",
         )
+
+
+def must_wait(cookies: str) -> bool:
+    """Whether a try with this Cookie header is refused without a look at it: strangers, while one of them has a turn."""
+    return hashing.strangers_must_wait() and not _Browser.of(parse_cookie(cookies)).accounts
 
 
 def _hashed(who: str) -> str:

@@ -250,7 +250,12 @@ def test_the_turn_is_one_for_all_processes_and_whoever_does_not_get_it_is_told_a
             for _ in range(8):
                 refused = tried()
                 assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
-                assert "One moment" in refused.text
+                assert "Try again in a moment" in refused.text
+                assert "content-security-policy" not in refused.headers, "Django has had no work with it"
+            german = caller.post("/admin/login/", headers={"Accept-Language": "de"})
+            assert "noch einmal" in german.text
+            forged = caller.post("/admin/login/", headers={"Cookie": "rung_browser=a:b:c"})
+            assert forged.headers["Content-Type"].startswith("text/plain"), "a browser is known by our own signature"
         assert tried().status_code == 302
         with (folder / "hashing-strangers.lock").open("ab") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
@@ -272,4 +277,4 @@ def test_what_strangers_have_hashed_gets_only_what_nobody_else_needs_of_the_core
     with hashing.for_strangers():
         make_password("a stranger's")
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    assert seen == {"an operator's": own, "a stranger's": 19}
+    assert seen == {"an operator's": own, "a stranger's": 15}
