@@ -145,7 +145,7 @@ async def _send_stream(stream: Any, caller: "_Caller", run: Run, send: Any) -> N
 
 
 def _is_try(scope: Any) -> bool:
-    return scope["path"] == "/admin/login/" and scope["method"] == "POST"
+    return (scope["method"], scope["path"]) == ("POST", "/admin/login/")
 
 
 async def _tell_to_wait(scope: Any, send: Any) -> None:

@@ -1,15 +1,15 @@
 """Password hashing, a third of a second of a core each time: one hash at a time for strangers and one for operators, in
-all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core. For strangers it is
-done with what nobody else needs of the cores.
+all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core. What strangers have
+hashed stands behind all other work of its process, and pauses for three times as long as it took.
 """
 
 import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,8 @@ from config.errors import Unavailable
 # strangers do not wait: each would keep one of the few threads that answer the admin
 _PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
 _LOCKS = {lane: threading.Lock() for lane in _PATIENCE}
+_RESTS = 3  # times as long as it worked
+_LONGEST_REST = 2.0  # seconds
 _LAST = 15  # the niceness: while others need the cores, a hash of a stranger takes seconds
 
 
@@ -31,25 +33,56 @@ def _stand_last() -> None:
 
 
 _gently = ThreadPoolExecutor(1, thread_name_prefix="hashing", initializer=_stand_last)
-_lane: ContextVar[str] = ContextVar("lane", default="operators")
+_visit: "ContextVar[_Visit | None]" = ContextVar("visit", default=None)
 
 
 class HashingBusy(Unavailable):
     sentence = "Too many passwords are being checked just now; try again in a moment."
 
 
+class _Visit:
+    """Of a stranger: all that is hashed in it is one turn, which rests before it is given back."""
+
+    def __init__(self) -> None:
+        self._turn: ExitStack | None = None
+        self._worked = 0.0
+
+    def hash(self, hash_it: Callable[[], str]) -> str:
+        if self._turn is None:
+            with ExitStack() as turn:
+                turn.enter_context(_turn("strangers"))
+                self._turn = turn.pop_all()
+        begun = time.monotonic()
+        try:
+            return _gently.submit(hash_it).result()
+        finally:
+            self._worked += time.monotonic() - begun
+
+    def end(self) -> None:
+        if self._turn is not None:
+            _gently.submit(_rest, self._turn, self._worked)
+
+
+def _rest(turn: ExitStack, worked: float) -> None:
+    """Nobody else has the turn meanwhile: so strangers, however many, have a quarter of a core at most."""
+    with turn:
+        time.sleep(min(_RESTS * worked, _LONGEST_REST))
+
+
 @contextmanager
 def for_strangers() -> Iterator[None]:
-    """What is hashed inside is for callers who have proven nothing yet."""
-    token = _lane.set("strangers")
+    """What is hashed inside is for a caller who has proven nothing yet."""
+    visit = _Visit()
+    token = _visit.set(visit)
     try:
         yield
     finally:
-        _lane.reset(token)
+        _visit.reset(token)
+        visit.end()
 
 
 def strangers_must_wait() -> bool:
-    """Whether one's password would be refused just now: for whoever would spare us all that comes before."""
+    """Whether a password of one would be refused just now: for whoever would spare us all that comes before."""
     if _LOCKS["strangers"].locked():
         return True
     try:
@@ -63,16 +96,23 @@ class BoundedHasher(PBKDF2PasswordHasher):
     """Django's own. Every check and every change of a password comes through here, whichever page it is on."""
 
     def encode(self, password: Any, salt: str, iterations: int | None = None) -> str:
-        lane = _lane.get()
-        until = time.monotonic() + _PATIENCE[lane]
-        if not _LOCKS[lane].acquire(timeout=_PATIENCE[lane]):
-            raise HashingBusy(retry_after=1)
-        try:
-            with _turn_among_processes(lane, until=until):
-                hash_it = partial(super().encode, password, salt, iterations)
-                return _gently.submit(hash_it).result() if lane == "strangers" else hash_it()
-        finally:
-            _LOCKS[lane].release()
+        visit = _visit.get()
+        if visit is not None:
+            return visit.hash(partial(super().encode, password, salt, iterations))
+        with _turn("operators"):
+            return super().encode(password, salt, iterations)
+
+
+@contextmanager
+def _turn(lane: str) -> Iterator[None]:
+    until = time.monotonic() + _PATIENCE[lane]
+    if not _LOCKS[lane].acquire(timeout=_PATIENCE[lane]):
+        raise HashingBusy(retry_after=1)
+    try:
+        with _turn_among_processes(lane, until=until):
+            yield
+    finally:
+        _LOCKS[lane].release()
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class _Browser:
 
 
 def must_wait(cookies: str) -> bool:
-    """Whether a try with this Cookie header is refused without a look at it: strangers, while one of them has a turn."""
+    """Whether a try with this Cookie header is refused unseen: of a stranger, while another one has the turn."""
     return hashing.strangers_must_wait() and not _Browser.of(parse_cookie(cookies)).accounts
 
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,6 +32,7 @@ HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
 @pytest.fixture(autouse=True)
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(BoundedHasher, "iterations", 1)
+    monkeypatch.setattr(hashing, "_RESTS", 0)
     yield
     counting.forget()
 
@@ -278,3 +280,30 @@ def test_what_strangers_have_hashed_gets_only_what_nobody_else_needs_of_the_core
         make_password("a stranger's")
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
     assert seen == {"an operator's": own, "a stranger's": 15}
+
+
+def test_after_a_strangers_password_the_turn_rests_three_times_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that strangers, however many, have a quarter of a core at most."""
+    pauses = list[float]()
+    monkeypatch.setattr(PBKDF2PasswordHasher, "encode", lambda *_: time.sleep(0.2) or "hashed")
+    asleep, go_on, sleep = threading.Event(), threading.Event(), time.sleep
+
+    def pause(seconds: float) -> None:
+        if seconds == 0.2:
+            sleep(seconds)
+            return
+        pauses.append(seconds)
+        asleep.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr("config.hashing.time.sleep", pause)
+    monkeypatch.setattr(hashing, "_RESTS", 3)
+    with hashing.for_strangers():
+        assert [make_password(f"a stranger's {number}") for number in range(2)] == ["hashed"] * 2
+    assert asleep.wait(60)
+    assert hashing.strangers_must_wait()
+    with hashing.for_strangers(), pytest.raises(HashingBusy):
+        make_password("another")
+    assert make_password("an operator's") == "hashed"
+    go_on.set()
+    assert pauses[0] >= 2 * 0.6
