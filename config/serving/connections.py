@@ -26,6 +26,7 @@ BODY_RATE = 16 * 1024  # bytes a second, at least
 BODY_TOTAL_SECONDS = 120.0
 LINGER_SECONDS = 2.0  # for a caller to read an answer that came before the body was whole
 MESSAGE_SECONDS = 10.0  # for a WebSocket message that has begun
+SHUT_SECONDS = 10.0  # between the last word to who broke a rule of sockets and the end of its connection
 READER_SECONDS = 30.0  # for a caller to take the next piece of an answer
 READER_BYTES = 32 * 1024  # the piece
 MOST_UNSENT = 64 * 1024 * 1024  # bytes of answers that callers have not taken yet, all together
@@ -58,7 +59,7 @@ class Connection:
     def __init__(self, transport: Any, address: str, now: float) -> None:
         self.transport = transport
         self.address = address
-        self.kind = "idle"  # what it waits for: idle | head | body | answer | socket
+        self.kind = "idle"  # what it waits for: idle | head | body | answer | socket | shut
         self.began = now  # when it began to wait for that
         self.body = 0  # bytes that came of the body
         self.flow: Any = None  # says whether we read at all
@@ -76,6 +77,15 @@ class Connection:
         waited = now - self.began
         if self.lingers:
             return "answered_early" if waited > LINGER_SECONDS else None
+        return self._socket_overdue(now) if self.kind in ("socket", "shut") else self._request_overdue(waited)
+
+    def _socket_overdue(self, now: float) -> str | None:
+        if self.kind == "shut":
+            return "shut" if now - self.began > SHUT_SECONDS else None
+        begun = self.message_since
+        return "slow_message" if begun is not None and now - begun > MESSAGE_SECONDS else None
+
+    def _request_overdue(self, waited: float) -> str | None:
         match self.kind:
             case "idle":
                 return "idle" if waited > (IDLE_SECONDS if self.finished else FIRST_SECONDS) else None
@@ -84,9 +94,6 @@ class Connection:
             case "body":
                 slow = waited > BODY_SECONDS + self.body / BODY_RATE or waited > BODY_TOTAL_SECONDS
                 return "slow_body" if slow else None
-            case "socket":
-                begun = self.message_since
-                return "slow_message" if begun is not None and now - begun > MESSAGE_SECONDS else None
         return None
 
     def stalled(self, now: float) -> bool:

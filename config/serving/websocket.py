@@ -22,7 +22,6 @@ MOST_PIECES = 64  # of one message
 FRAMES_A_SECOND = 40
 FRAMES_AT_ONCE = 200
 _SLICE = 1024  # bytes read at a time: the frames in them are looked at before more are
-_FLOOD = 1008  # the close code "policy violation"
 
 _silent = logging.getLogger("rung.websocket")  # what a stranger sends is no reason for a line
 _silent.setLevel(logging.CRITICAL)
@@ -54,7 +53,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         for at in range(0, len(data), _SLICE):
-            if self.transport.is_closing():
+            if self.transport.is_closing() or self.watched.kind == "shut":
                 return
             super().data_received(data[at : at + _SLICE])
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
@@ -90,8 +89,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def handle_parser_exception(self) -> None:
         too_big = self.conn.close_sent is not None and self.conn.close_sent.code == CloseCode.MESSAGE_TOO_BIG
-        SOCKETS_CLOSED.labels("too_big" if too_big else "malformed").inc()
-        super().handle_parser_exception()
+        self._shut("too_big" if too_big else "malformed")
 
     def resume_writing(self) -> None:
         self.watched.drained = True
@@ -121,10 +119,16 @@ class WebSocket(WebSocketsSansIOProtocol):
         self.transport.close()
 
     def _end_flood(self) -> None:
-        if not self.transport.is_closing():
-            SOCKETS_CLOSED.labels("flood").inc()
-            self.conn.send_close(_FLOOD)
-            self.queue.put_nowait({"type": "websocket.disconnect", "code": _FLOOD})
-            self.transport.write(b"".join(self.conn.data_to_send()))
-            self.close_sent = True
-            self.transport.close()
+        if not self.transport.is_closing() and self.watched.kind != "shut":
+            self.conn.send_close(CloseCode.POLICY_VIOLATION)
+            self._shut("flood")
+
+    def _shut(self, why: str) -> None:
+        """Who breaks a rule is told at once, and no longer listened to. The connection stays, and counts, until the
+        clock closes it: a thousand that were closed at once would all be back within a second, with handshakes.
+        """
+        SOCKETS_CLOSED.labels(why).inc()
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self.transport.pause_reading()
+        self.watched.kind, self.watched.began, self.watched.asks = "shut", self.loop.time(), False
