@@ -154,7 +154,7 @@ async def _tell_to_wait(scope: Any, send: Any) -> None:
     SIGN_INS.labels("busy").inc()
     with translation.override(shared_pages.language_of((header(scope, b"accept-language") or "").encode("latin-1"))):
         body = pages.passwords_are_checked().encode()
-    about = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "retry-after": "1"}
+    about = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "retry-after": "3"}
     headers = [(name.encode(), value.encode()) for name, value in (about | {"cache-control": "no-store"}).items()]
     await _send_whole({"type": "http.response.start", "status": 503, "headers": headers}, body, send)
 

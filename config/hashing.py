@@ -1,6 +1,6 @@
 """Password hashing, a third of a second of a core each time: one hash at a time for strangers and one for operators, in
 all web processes of a machine together. Whoever finds its turn taken gets a 503 instead of a core. What strangers have
-hashed stands behind all other work of its process, and pauses for three times as long as it took.
+hashed stands behind all other work of its process, and pauses for nine times as long as it took.
 """
 
 import fcntl
@@ -22,8 +22,8 @@ from config.errors import Unavailable
 # strangers do not wait: each would keep one of the few threads that answer the admin
 _PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
 _LOCKS = {lane: threading.Lock() for lane in _PATIENCE}
-_RESTS = 3  # times as long as it worked
-_LONGEST_REST = 2.0  # seconds
+_RESTS = 9  # times as long as it worked
+_LONGEST_REST = 3.0  # seconds
 _LAST = 15  # the niceness: while others need the cores, a hash of a stranger takes seconds
 
 
@@ -64,7 +64,7 @@ class _Visit:
 
 
 def _rest(turn: ExitStack, worked: float) -> None:
-    """Nobody else has the turn meanwhile: so strangers, however many, have a quarter of a core at most."""
+    """Nobody else has the turn meanwhile: so strangers, however many, have a tenth of a core at most."""
     with turn:
         time.sleep(min(_RESTS * worked, _LONGEST_REST))
 
@@ -107,7 +107,7 @@ class BoundedHasher(PBKDF2PasswordHasher):
 def _turn(lane: str) -> Iterator[None]:
     until = time.monotonic() + _PATIENCE[lane]
     if not _LOCKS[lane].acquire(timeout=_PATIENCE[lane]):
-        raise HashingBusy(retry_after=1)
+        raise HashingBusy(retry_after=3)
     try:
         with _turn_among_processes(lane, until=until):
             yield
@@ -125,7 +125,7 @@ def _turn_among_processes(lane: str, *, until: float) -> Iterator[None]:
     with Path(folder, f"hashing-{lane}.lock").open("ab") as file:
         while not _is_locked(file.fileno()):
             if time.monotonic() >= until:
-                raise HashingBusy(retry_after=1)
+                raise HashingBusy(retry_after=3)
             time.sleep(0.02)
         yield
 

@@ -96,6 +96,11 @@ class Connection:
                 return "slow_body" if slow else None
         return None
 
+    @property
+    def was_told(self) -> bool:
+        """Whether anything was ever sent to it: of most of those that attack, nothing was."""
+        return self.finished or self.asks or self.lingers
+
     def stalled(self, now: float) -> bool:
         """Its caller takes nothing of what is sent."""
         before, self.unsent = self.unsent, self.transport.get_write_buffer_size()
@@ -196,7 +201,9 @@ class Connections:
                 continue
             if connection.kind == "body" and connection.flow is not None and connection.flow.read_paused:
                 connection.began += _ROUND  # the time that we take is not the caller's
-            why = connection.overdue(now) or ("slow_reader" if connection.stalled(now) else None)
+            why = connection.overdue(now)
+            if why is None and connection.was_told and connection.stalled(now):
+                why = "slow_reader"
             if why is not None:
                 self._drop(connection, why)
 

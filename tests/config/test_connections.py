@@ -137,7 +137,7 @@ def test_who_takes_nothing_of_an_answer_is_closed_and_who_takes_it_slowly_is_not
     now = loop.time()
     silent, slow, streaming = enter("203.0.113.1"), enter("203.0.113.2"), enter("203.0.113.3")
     for one in (silent, slow, streaming):
-        one.kind, one.transport.unsent = "answer", 10 * module.READER_BYTES
+        one.kind, one.asks, one.transport.unsent = "answer", True, 10 * module.READER_BYTES
     for second in range(0, 40, 5):
         slow.transport.unsent -= module.READER_BYTES
         streaming.drained = True
@@ -155,7 +155,7 @@ def test_answers_that_nobody_reads_take_so_much_and_no_more(
     server, large, small = enter("203.0.113.1"), enter("203.0.113.2"), enter("203.0.113.3")
     house.prove(server)
     for one, unsent in ((server, 80), (large, 60), (small, 20)):
-        one.kind, one.transport.unsent = "answer", unsent
+        one.kind, one.asks, one.transport.unsent = "answer", True, unsent
     house.look(loop.time())
     house.look(loop.time())  # a round ends when the next one begins
     assert _is_open(server, large, small) == [True, False, True]
