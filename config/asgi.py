@@ -68,7 +68,7 @@ for page in ("board", "embed", "game", "home", "profile"):
 sys.setswitchinterval(0.0005)  # the loop and its threads hand over often: at Python's 5 ms they wait for each other
 gc.collect()
 gc.freeze()  # what is there now stays: it need not be looked at again and again
-gc.set_threshold(50_000, 20, 50)  # a batch makes tens of thousands of small things, and lets go of them by itself
+gc.set_threshold(5_000, 200, 50)  # each look is short, at what is new alone; at all the rest as seldom as can be
 application = application_with(Bridge(django_application, threads=settings.WEB_THREADS))
 if isinstance(application.inner, FastLane):
     register.direct = Direct(application.inner)
