@@ -13,12 +13,13 @@ all connections; proven callers do not count there. Behind our own proxies all c
 import asyncio
 from collections.abc import Iterator
 from itertools import islice
+from random import uniform
 from typing import Any
 
 from config.address import network_of
 from config.metrics import CONNECTIONS_CLOSED, CONNECTIONS_OPEN
 
-FIRST_SECONDS = 30.0  # for a new connection to begin a request: closing sooner only makes strangers come back sooner
+FIRST_SECONDS = 55.0  # for a new connection to begin a request: closing sooner only makes strangers come back sooner
 HEAD_SECONDS = 10.0  # for the headers of a request, from its first byte
 IDLE_SECONDS = 75.0  # between two requests
 BODY_SECONDS = 10.0  # for a body to begin; later, what a body may lag behind its least rate
@@ -26,7 +27,8 @@ BODY_RATE = 16 * 1024  # bytes a second, at least
 BODY_TOTAL_SECONDS = 120.0
 LINGER_SECONDS = 2.0  # for a caller to read an answer that came before the body was whole
 MESSAGE_SECONDS = 10.0  # for a WebSocket message that has begun
-SHUT_SECONDS = 10.0  # between the last word to who broke a rule of sockets and the end of its connection
+SHUT_SECONDS = 30.0  # between the last word to who broke a rule of sockets and the end of its connection
+_LEAST_SHARE = 0.5  # of these two: thousands that come together are not closed together, and do not come back together
 READER_SECONDS = 30.0  # for a caller to take the next piece of an answer
 READER_BYTES = 32 * 1024  # the piece
 MOST_UNSENT = 64 * 1024 * 1024  # bytes of answers that callers have not taken yet, all together
@@ -51,6 +53,7 @@ class Connection:
         "kind",
         "lingers",
         "message_since",
+        "patience",
         "proven",
         "transport",
         "unsent",
@@ -61,6 +64,7 @@ class Connection:
         self.address = address
         self.kind = "idle"  # what it waits for: idle | head | body | answer | socket | shut
         self.began = now  # when it began to wait for that
+        self.patience = uniform(_LEAST_SHARE, 1.0)
         self.body = 0  # bytes that came of the body
         self.flow: Any = None  # says whether we read at all
         self.asks = False  # a request is being answered
@@ -81,14 +85,14 @@ class Connection:
 
     def _socket_overdue(self, now: float) -> str | None:
         if self.kind == "shut":
-            return "shut" if now - self.began > SHUT_SECONDS else None
+            return "shut" if now - self.began > self.patience * SHUT_SECONDS else None
         begun = self.message_since
         return "slow_message" if begun is not None and now - begun > MESSAGE_SECONDS else None
 
     def _request_overdue(self, waited: float) -> str | None:
         match self.kind:
             case "idle":
-                return "idle" if waited > (IDLE_SECONDS if self.finished else FIRST_SECONDS) else None
+                return "idle" if waited > (IDLE_SECONDS if self.finished else self.patience * FIRST_SECONDS) else None
             case "head":
                 return "slow_head" if waited > HEAD_SECONDS else None
             case "body":

@@ -107,6 +107,7 @@ class Http(HttpToolsProtocol):
         self.watched.kind, self.watched.asks = "socket", True
         register.connections.finished(self.watched)
         super().handle_websocket_upgrade()
+        self.parser = None  # type: ignore[assignment]  # each knows the other: memory until all is looked through
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -49,6 +49,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         register.connections.closed(self.transport)
+        self.conn.__dict__.pop("send_response", None)  # it knows us, as we know it
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -98,7 +99,8 @@ def test_neighbours_in_one_network_of_ipv6_are_one_address(loop: asyncio.Abstrac
 
 def test_each_wait_has_its_clock(loop: asyncio.AbstractEventLoop) -> None:
     known = Connection(Transport(), "203.0.113.1", 100.0)
-    assert [known.overdue(130), known.overdue(131)] == [None, "idle"]
+    known.patience = 1.0
+    assert [known.overdue(155), known.overdue(156)] == [None, "idle"]
     known.finished = True
     assert [known.overdue(175), known.overdue(176)] == [None, "idle"]
     known.kind = "head"
@@ -115,6 +117,8 @@ def test_each_wait_has_its_clock(loop: asyncio.AbstractEventLoop) -> None:
     assert known.overdue(10_000) is None
     known.message_since = 200.0
     assert [known.overdue(210), known.overdue(211)] == [None, "slow_message"]
+    known.kind = "shut"
+    assert [known.overdue(130), known.overdue(131)] == [None, "shut"]
 
 
 def test_the_time_that_we_do_not_read_is_not_the_callers(loop: asyncio.AbstractEventLoop) -> None:
@@ -174,3 +178,12 @@ def test_a_round_over_all_connections_takes_several_looks_and_forgets_nobody(loo
     for _ in range(40):
         house.look(late, parts=20)
     assert not any(_is_open(*everybody, newcomer))
+
+
+def test_connections_that_came_together_are_not_closed_together() -> None:
+    """Else sixteen thousand come back together, and everybody waits."""
+    many = [Connection(Transport(), "203.0.113.1", 100.0) for _ in range(1000)]
+    closed = [sum(one.overdue(100 + seconds) == "idle" for one in many) for seconds in (27, 34, 41, 48, 56)]
+    assert closed[0] == 0
+    assert closed[-1] == 1000
+    assert all(150 < after - before < 350 for before, after in pairwise(closed))

@@ -152,6 +152,7 @@ def test_unfinished_messages_of_sockets_take_hardly_any_memory(arena: tuple[Web,
         before = resident(running.pid)
         frame = b"\x01\xff" + (50_000_000).to_bytes(8, "big") + bytes(4)
         for caller in callers:
+            caller.settimeout(0.5)  # it is no longer read from
             with contextlib.suppress(OSError):
                 caller.sendall(frame)
                 for _ in range(760):
@@ -161,6 +162,23 @@ def test_unfinished_messages_of_sockets_take_hardly_any_memory(arena: tuple[Web,
             time.sleep(0.05)
         assert all(map(_is_closed, callers))
         assert resident(running.pid) - before < 20_000_000
+
+
+def test_a_socket_that_broke_a_rule_is_told_at_once_and_closed_later(arena: tuple[Web, str]) -> None:
+    """Closed at once, a thousand of them were back within a second, with handshakes that cost more than all they sent."""
+    running, _ = arena
+    with _connect(running.port) as caller:
+        caller.sendall(UPGRADE)
+        assert b" 101 " in caller.recv(4096)
+        caller.sendall(b"\x01\xff" + (50_000_000).to_bytes(8, "big") + bytes(4) + b"a" * 1000)
+        told = caller.recv(4096)
+        assert (told[0], told[2:4]) == (0x88, (1009).to_bytes(2, "big"))
+        time.sleep(3)
+        assert not _is_closed(caller)
+        deadline = time.monotonic() + 60
+        while not _is_closed(caller) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert _is_closed(caller)
 
 
 def test_a_request_for_a_socket_that_cannot_be_read_is_refused(arena: tuple[Web, str]) -> None:
@@ -189,6 +207,7 @@ def test_a_flood_of_empty_frames_is_ended(arena: tuple[Web, str]) -> None:
         with _connect(running.port) as caller:
             caller.sendall(UPGRADE)
             assert b" 101 " in caller.recv(4096)
+            caller.settimeout(0.5)  # it is no longer read from
             with contextlib.suppress(OSError):
                 for _ in range(20):
                     caller.sendall(frame * 10_000)
