@@ -169,7 +169,7 @@ def test_a_round_over_all_connections_takes_several_looks_and_forgets_nobody(loo
     house = Connections(most=1000, share=None)
     enter = _opening(house, loop)
     everybody = [enter(f"203.0.113.{number}") for number in range(95)]
-    late = everybody[0].began + 31
+    late = everybody[0].began + module.FIRST_SECONDS + 1
     house.look(late, parts=20)
     assert sum(_is_open(*everybody)) == 90
     for _ in range(19):

@@ -90,5 +90,5 @@ def test_a_connection_that_ended_is_gone_at_once(sent: bytes, made: int) -> None
 
 async def _until(seen: Any) -> None:
     async with asyncio.timeout(60):
-        while not seen():
+        while not seen():  # noqa: ASYNC110 - nobody tells when
             await asyncio.sleep(0.01)

@@ -165,7 +165,7 @@ def test_unfinished_messages_of_sockets_take_hardly_any_memory(arena: tuple[Web,
 
 
 def test_a_socket_that_broke_a_rule_is_told_at_once_and_closed_later(arena: tuple[Web, str]) -> None:
-    """Closed at once, a thousand of them were back within a second, with handshakes that cost more than all they sent."""
+    """Closed at once, a thousand of them were back within a second, and their handshakes cost the most."""
     running, _ = arena
     with _connect(running.port) as caller:
         caller.sendall(UPGRADE)
