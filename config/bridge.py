@@ -54,6 +54,7 @@ class Bridge:
             current().route = page.route
             if self.shared.is_due(key):
                 self._begin_again(key, scope)
+            await _let_it_leave(scope)
             await _send_whole(page.begin, page.body, send)
             return
         if _is_try(scope) and sign_in.must_wait(header(scope, b"cookie") or ""):
@@ -96,7 +97,7 @@ class Bridge:
         self, answer: "_Answer", environ: dict[str, Any], caller: "_Caller", run: Run, key: shared_pages.Key | None
     ) -> Any:
         """What of it is to be streamed, if anything."""
-        await asyncio.sleep(0)  # who sent and left at once is known to be gone by then
+        await asyncio.sleep(0)  # who sends and leaves at once is known to be gone by then
         return await caller.wait_for(run(partial(self._make, answer, environ, caller, key)))
 
     def _make(
@@ -112,6 +113,15 @@ class Bridge:
             if key is not None and answer.is_shared:
                 self.shared.put(key, shared_pages.Page(answer.begin, answer.body, current().route))
         return stream
+
+
+async def _let_it_leave(scope: Any) -> None:
+    """Who sends and leaves at once is known to be gone after a round of the loop: nothing is sent to it."""
+    await asyncio.sleep(0)
+    connection = scope.get("state", {}).get("connection")
+    if connection is not None and connection.transport.is_closing():
+        ABANDONED.labels("pages").inc()
+        raise CallerLeft
 
 
 def _is_proven(scope: Any) -> bool:

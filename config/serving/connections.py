@@ -32,8 +32,8 @@ _LEAST_SHARE = 0.5  # of these two: thousands that come together are not closed 
 READER_SECONDS = 30.0  # for a caller to take the next piece of an answer
 READER_BYTES = 32 * 1024  # the piece
 MOST_UNSENT = 64 * 1024 * 1024  # bytes of answers that callers have not taken yet, all together
-_ROUND = 1.0  # between two looks at a connection
-_PARTS = 20  # of a round: of sixteen thousand connections one part takes a millisecond
+_ROUND = 2.0  # between two looks at a connection
+_PARTS = 40  # of a round: of sixteen thousand connections one part takes a millisecond
 _LOOKED_AT = 64  # of the oldest, to find one that asks nothing
 
 
