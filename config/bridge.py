@@ -6,6 +6,7 @@ Django's own ASGI handler hops between the loop and a new thread several times a
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -107,11 +108,13 @@ class Bridge:
         if key is not None and (page := self.shared.made_meanwhile(key)) is not None:
             current().route, answer.begin, answer.body = page.route, page.begin, page.body
             return None
+        begun = time.monotonic()
         stream = answer.take(self.application(environ, answer.start), caller)
         if stream is None:
             answer.measure()
             if key is not None and answer.is_shared:
-                self.shared.put(key, shared_pages.Page(answer.begin, answer.body, current().route))
+                page = shared_pages.Page(answer.begin, answer.body, current().route)
+                self.shared.put(key, page, took=time.monotonic() - begun)
         return stream
 
 

@@ -1,4 +1,4 @@
-"""Pages that are asked for more than three times a second are made once a second, and shared.
+"""Pages that are asked for more than three times a second are made every few seconds, and shared.
 
 Only among strangers, to whom such a page is one and the same: no cookie, no credential. At rest every page is made.
 Example: six hundred ask for a board in a second. It is made three times; the others get what those were given.
@@ -18,6 +18,10 @@ from django.utils.translation import get_language_from_request
 
 SHARE = b"rung-share"  # the header by which a view says that strangers may share its answer; it goes no further
 _SECOND = 1.0
+_LONGEST_SECONDS = 5.0
+_TIMES = (
+    40  # as long as it took to make, a page is good: so making it takes little of anybody's time, however busy we are
+)
 _OFTEN = 3  # times a second
 _MOST = 64  # pages
 _LARGEST = 256 * 1024  # bytes of one
@@ -35,12 +39,13 @@ class Page(NamedTuple):
 
 
 class _Kept:
-    """`asked`: how often it was asked for since `since`; `often`: whether it was in the second before."""
+    """`asked`: how often it was asked for since `since`; `often`: whether the one before it was."""
 
-    __slots__ = ("asked", "being_made", "often", "page", "since")
+    __slots__ = ("asked", "being_made", "good_for", "often", "page", "since")
 
-    def __init__(self, page: Page, since: float, *, often: bool) -> None:
+    def __init__(self, page: Page, since: float, took: float, *, often: bool) -> None:
         self.page, self.since, self.often = page, since, often
+        self.good_for = max(_SECOND, min(_TIMES * took, _LONGEST_SECONDS))
         self.asked, self.being_made = 1, False
 
     @property
@@ -60,15 +65,15 @@ class SharedPages:
         if kept is None:
             return None
         age = time.monotonic() - kept.since
-        if age <= _SECOND:
+        if age <= kept.good_for:
             kept.asked += 1
             return kept.shared
-        return kept.page if kept.asked > _OFTEN and age <= 2 * _SECOND else None
+        return kept.page if kept.asked > _OFTEN and age <= kept.good_for + _SECOND else None
 
     def is_due(self, key: Key) -> bool:
         """Whether somebody is to make it anew, while the others have the old one. It is said once."""
         kept = self._pages.get(key)
-        if kept is None or kept.being_made or time.monotonic() - kept.since <= _SECOND:
+        if kept is None or kept.being_made or time.monotonic() - kept.since <= kept.good_for:
             return False
         kept.being_made = True
         return True
@@ -76,20 +81,21 @@ class SharedPages:
     def made_meanwhile(self, key: Key) -> Page | None:
         """For who was to make it, when its turn comes."""
         kept = self._pages.get(key)
-        return kept.shared if kept is not None and time.monotonic() - kept.since <= _SECOND else None
+        return kept.shared if kept is not None and time.monotonic() - kept.since <= kept.good_for else None
 
-    def put(self, key: Key, page: Page) -> None:
+    def put(self, key: Key, page: Page, *, took: float = 0.0) -> None:
+        """`took`: seconds, to make it."""
         if len(page.body) > _LARGEST:
             return
         now, before = time.monotonic(), self._pages.get(key)
-        age = now - before.since if before is not None else 0.0
-        if before is not None and age <= _SECOND:
+        late = now - before.since - before.good_for if before is not None else 0.0
+        if before is not None and late <= 0:
             before.page = page
             return
         if before is None and len(self._pages) >= _MOST:
             self._pages.clear()
-        often = before is not None and before.asked > _OFTEN and age <= 2 * _SECOND
-        self._pages[key] = _Kept(page, now, often=often)
+        often = before is not None and before.asked > _OFTEN and late <= _SECOND
+        self._pages[key] = _Kept(page, now, took, often=often)
 
 
 def key_of(scope: Any) -> Key | None:

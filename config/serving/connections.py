@@ -22,7 +22,7 @@ from config.metrics import CONNECTIONS_CLOSED, CONNECTIONS_OPEN
 FIRST_SECONDS = 55.0  # for a new connection to begin a request: closing sooner only makes strangers come back sooner
 HEAD_SECONDS = 10.0  # for the headers of a request, from its first byte
 IDLE_SECONDS = 75.0  # between two requests
-BODY_SECONDS = 10.0  # for a body to begin; later, what a body may lag behind its least rate
+BODY_SECONDS = 20.0  # for a body to begin; later, what a body may lag behind its least rate
 BODY_RATE = 16 * 1024  # bytes a second, at least
 BODY_TOTAL_SECONDS = 120.0
 LINGER_SECONDS = 2.0  # for a caller to read an answer that came before the body was whole

@@ -108,9 +108,9 @@ def test_each_wait_has_its_clock(loop: asyncio.AbstractEventLoop) -> None:
     known.kind = "answer"
     assert known.overdue(10_000) is None
     known.kind = "body"
-    assert [known.overdue(110), known.overdue(111)] == [None, "slow_body"]
-    known.body = 10 * module.BODY_RATE
     assert [known.overdue(120), known.overdue(121)] == [None, "slow_body"]
+    known.body = 10 * module.BODY_RATE
+    assert [known.overdue(130), known.overdue(131)] == [None, "slow_body"]
     known.body = 1000 * module.BODY_RATE
     assert [known.overdue(220), known.overdue(221)] == [None, "slow_body"]
     known.kind = "socket"

@@ -90,6 +90,20 @@ def test_after_its_second_one_makes_it_while_the_others_have_the_old_one(monkeyp
     assert shared.get(key) is None, "nobody asked for a while"
 
 
+@pytest.mark.parametrize(("took", "good_for"), [(0.001, 1), (0.05, 2), (10, 5)])
+def test_the_longer_it_took_to_make_the_longer_it_is_shared(
+    monkeypatch: pytest.MonkeyPatch, took: float, good_for: float
+) -> None:
+    shared, key, now = shared_pages.SharedPages(), ("board",), [100.0]
+    monkeypatch.setattr("config.shared_pages.time.monotonic", lambda: now[0])
+    shared.put(key, shared_pages.Page({}, b"", ""), took=took)
+    assert [bool(shared.get(key)) for _ in range(4)] == [False, False, True, True]
+    now[0] += good_for - 0.01
+    assert not shared.is_due(key)
+    now[0] += 0.02
+    assert shared.is_due(key)
+
+
 @pytest.mark.parametrize(
     "headers",
     [
