@@ -19,9 +19,7 @@ from django.utils.translation import get_language_from_request
 SHARE = b"rung-share"  # the header by which a view says that strangers may share its answer; it goes no further
 _SECOND = 1.0
 _LONGEST_SECONDS = 5.0
-_TIMES = (
-    40  # as long as it took to make, a page is good: so making it takes little of anybody's time, however busy we are
-)
+_TIMES = 40  # as long as it took to make, a page is good: so making it takes little of our time, however busy we are
 _OFTEN = 3  # times a second
 _MOST = 64  # pages
 _LARGEST = 256 * 1024  # bytes of one

@@ -129,7 +129,7 @@ def test_the_time_that_we_do_not_read_is_not_the_callers(loop: asyncio.AbstractE
         house.look(known.began + second - second)
     assert _is_open(known) == [True]
     known.flow.read_paused = False
-    house.look(known.began + 11)
+    house.look(known.began + module.BODY_SECONDS + 1)
     assert _is_open(known) == [False]
 
 
