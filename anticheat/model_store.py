@@ -8,6 +8,7 @@ from django.core.files.storage import Storage, storages
 
 from anticheat.features import FEATURES
 from anticheat.forest import Forest
+from config import wire
 
 
 def storage() -> Storage:
@@ -33,6 +34,7 @@ def latest(mode: int) -> Forest | None:
     if not found:
         return None
     with storage().open(_name(mode, found[-1])) as file:
+        wire.ready(Forest)
         forest = msgspec.json.decode(file.read(), type=Forest)
     return forest if tuple(forest.features) == FEATURES else None
 

@@ -84,7 +84,7 @@ class Bridge:
     def _begin_again(self, key: shared_pages.Key, scope: Any) -> None:
         """Makes a page that is shared anew, whether or not its caller waits."""
         queue = self.queues.of(scope["path"])
-        make = partial(self._make, _Answer(), environ_of(scope, b""), None, key)
+        make = partial(self._make, _Answer(), environ_of(shared_pages.without_others(scope), b""), None, key)
         again = asyncio.ensure_future((self._elsewhere or queue.run)(make))
         self._again.add(again)  # the loop itself holds none
         again.add_done_callback(self._is_made_again)
@@ -114,7 +114,7 @@ class Bridge:
             answer.measure()
             if key is not None and answer.is_shared:
                 page = shared_pages.Page(answer.begin, answer.body, current().route)
-                self.shared.put(key, page, took=time.monotonic() - begun)
+                self.shared.put(key, page, begun=begun)
         return stream
 
 
@@ -165,7 +165,9 @@ async def _tell_to_wait(scope: Any, send: Any) -> None:
     """Who tries a password while one of a stranger is checked already: in a word, without Django."""
     current().route = scope["path"]
     SIGN_INS.labels("busy").inc()
-    with translation.override(shared_pages.language_of((header(scope, b"accept-language") or "").encode("latin-1"))):
+    with translation.override(
+        shared_pages.language_of((header(scope, b"accept-language") or "").encode("latin-1")[:200])
+    ):
         body = pages.passwords_are_checked().encode()
     about = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "retry-after": "3"}
     headers = [(name.encode(), value.encode()) for name, value in (about | {"cache-control": "no-store"}).items()]
@@ -295,7 +297,11 @@ def _plain_type(declared: str) -> str:
     """Without what Django fails on: a parameter in an alphabet of its own, and a charset that is no charset, such as
     rot13. Addresses and bodies are UTF-8 here, whatever a caller calls them.
     """
-    return declared.partition(";")[0] if "*" in declared else _CHARSET.sub("", declared)
+    if "*" in declared:
+        return declared.partition(";")[0]
+    while (plain := _CHARSET.sub("", declared)) != declared:  # what is cut out may leave another one behind
+        declared = plain
+    return declared
 
 
 def is_text(path: str) -> bool:

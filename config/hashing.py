@@ -19,11 +19,11 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
 from config.errors import Unavailable
 
-# strangers do not wait: each would keep one of the few threads that answer the admin
-_PATIENCE = {"strangers": 0.0, "operators": 3.0}  # seconds
+# strangers hardly wait: each would keep one of the few threads that answer the admin
+_PATIENCE = {"strangers": 0.05, "operators": 3.0}  # seconds
 _LOCKS = {lane: threading.Lock() for lane in _PATIENCE}
 _RESTS = 9  # times as long as it worked
-_LONGEST_REST = 3.0  # seconds
+_LONGEST_REST = 10.0  # seconds
 _LAST = 15  # the niceness: while others need the cores, a hash of a stranger takes seconds
 
 
@@ -52,11 +52,14 @@ class _Visit:
             with ExitStack() as turn:
                 turn.enter_context(_turn("strangers"))
                 self._turn = turn.pop_all()
-        begun = time.monotonic()
+        return _gently.submit(self._work, hash_it).result()
+
+    def _work(self, hash_it: Callable[[], str]) -> str:
+        begun = time.thread_time()
         try:
-            return _gently.submit(hash_it).result()
+            return hash_it()
         finally:
-            self._worked += time.monotonic() - begun
+            self._worked += time.thread_time() - begun
 
     def end(self) -> None:
         if self._turn is not None:
@@ -86,7 +89,7 @@ def strangers_must_wait() -> bool:
     if _LOCKS["strangers"].locked():
         return True
     try:
-        with _turn_among_processes("strangers", until=0.0):
+        with _turn_among_processes("strangers", until=0.0, to_look=True):
             return False
     except HashingBusy:
         return True
@@ -116,23 +119,25 @@ def _turn(lane: str) -> Iterator[None]:
 
 
 @contextmanager
-def _turn_among_processes(lane: str, *, until: float) -> Iterator[None]:
-    """By a file in the folder that they share; the kernel gives the turn back, even of a process that was killed."""
+def _turn_among_processes(lane: str, *, until: float, to_look: bool = False) -> Iterator[None]:
+    """By a file in the folder that they share; the kernel gives the turn back, even of a process that was killed.
+    `to_look`: those who only look are not in each other's way.
+    """
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if folder is None:
         yield
         return
     with Path(folder, f"hashing-{lane}.lock").open("ab") as file:
-        while not _is_locked(file.fileno()):
+        while not _is_locked(file.fileno(), fcntl.LOCK_SH if to_look else fcntl.LOCK_EX):
             if time.monotonic() >= until:
                 raise HashingBusy(retry_after=3)
             time.sleep(0.02)
         yield
 
 
-def _is_locked(descriptor: int) -> bool:
+def _is_locked(descriptor: int, how: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

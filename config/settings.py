@@ -54,7 +54,7 @@ PORT = env.number("PORT", 8000, least=1, most=65535)
 BIND = env.text("RUNG_BIND", "127.0.0.1") or "127.0.0.1"
 WEB_PROCESSES = env.web_processes()
 # what addresses of pages may ask: any other parameter is ignored, and makes no other page (config/shared_pages.py)
-PAGE_PARAMETERS = frozenset({"scope", "page", "rank", "q", "limit", "theme", "size"})
+PAGE_PARAMETERS = frozenset({"scope", "page", "rank", "q", "limit", "theme"})
 WEB_THREADS = env.number("RUNG_WEB_THREADS", 10, least=6, most=256)  # for each web process: config/queues.py
 WEB_CONNECTIONS = env.number("RUNG_WEB_CONNECTIONS", 16_384, least=16, most=1_000_000)  # to each web process, at once
 # of these from one address, callers with an API key not counted; where proxies of ours stand in front, they count

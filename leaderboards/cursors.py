@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta
 
+from config import wire
 from config.errors import InvalidRequest
 from leaderboards.rules.encoding import MAX_RAW
 
@@ -44,6 +45,7 @@ def write(cursor: msgspec.Struct) -> str:
 def read(text: str, to: type[C]) -> C:
     try:
         packed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        wire.ready(to)
         return msgspec.msgpack.decode(packed, type=to)
     except (ValueError, msgspec.MsgspecError):
         raise refusal("is not one that was given out") from None

@@ -10,13 +10,14 @@ from typing import Any
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 from config import problem
 from config.errors import InvalidRequest
 from config.metrics import SOCKETS_CLOSED
 from config.request_context import current_id, new_request_id
 from config.serving import register
-from config.serving.connections import Connection
+from config.serving.connections import SHUT_SECONDS, Connection
 
 MOST_PIECES = 64  # of one message
 FRAMES_A_SECOND = 40
@@ -121,15 +122,23 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     def _end_flood(self) -> None:
         if not self.transport.is_closing() and self.watched.kind != "shut":
-            self.conn.send_close(CloseCode.POLICY_VIOLATION)
+            if self.conn.state is State.OPEN:  # else we have said why already
+                self.conn.send_close(CloseCode.POLICY_VIOLATION)
             self._shut("flood")
 
     def _shut(self, why: str) -> None:
         """Who breaks a rule is told at once, and no longer listened to. The connection stays, and counts, until the
         clock closes it: a thousand that were closed at once would all be back within a second, with handshakes.
         """
+        if self.watched.kind == "shut":
+            return
         SOCKETS_CLOSED.labels(why).inc()
         self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
+        self.close_sent, self.read_paused = True, False
         self.transport.pause_reading()
+        while not self.queue.empty():  # what else has come is not heard any more
+            self.queue.get_nowait()
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": CloseCode.ABNORMAL_CLOSURE})
+        if self.close_timer is None:  # with one, uvicorn leaves the connection alone when the application has ended
+            self.close_timer = self.loop.call_later(SHUT_SECONDS, self.transport.close)
         self.watched.kind, self.watched.began, self.watched.asks = "shut", self.loop.time(), False

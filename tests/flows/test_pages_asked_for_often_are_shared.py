@@ -37,6 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     monkeypatch.setattr(bridge._Answer, "take", counted)  # noqa: SLF001
     monkeypatch.setattr(shared_pages, "_SECOND", 3600.0)
+    monkeypatch.setattr(shared_pages, "_OFTEN", 3 / 3600)
     return answers
 
 
@@ -76,7 +77,7 @@ def test_after_its_second_one_makes_it_while_the_others_have_the_old_one(monkeyp
     shared, key, now = shared_pages.SharedPages(), ("board",), [100.0]
     monkeypatch.setattr("config.shared_pages.time.monotonic", lambda: now[0])
     old, new = (shared_pages.Page({}, body, "") for body in (b"old", b"new"))
-    shared.put(key, old)
+    shared.put(key, old, begun=now[0])
     assert [shared.get(key) for _ in range(4)] == [None, None, old, old]
     assert not shared.is_due(key)
     now[0] += 1.5
@@ -85,22 +86,27 @@ def test_after_its_second_one_makes_it_while_the_others_have_the_old_one(monkeyp
     now[0] += 0.6
     assert shared.get(key) is None, "nobody has made it: whoever asks does"
     now[0] = 101.6
-    shared.put(key, new)
+    shared.put(key, new, begun=now[0])
     assert shared.get(key) == new, "it was asked for often in the second before"
+    shared.put(key, old, begun=101.0)
+    assert shared.get(key) == new, "what somebody set out to make before is older"
     now[0] += 10
-    shared.put(key, old)
+    shared.put(key, old, begun=now[0] - 6)
+    assert shared.get(key) is None, "what took so long is old already"
+    shared.put(key, old, begun=now[0])
     assert shared.get(key) is None, "nobody asked for a while"
 
 
-@pytest.mark.parametrize(("took", "good_for"), [(0.001, 1), (0.05, 2), (10, 5)])
+@pytest.mark.parametrize(("took", "good_for"), [(0.001, 1), (0.0625, 2.5), (4, 5)])
 def test_the_longer_it_took_to_make_the_longer_it_is_shared(
     monkeypatch: pytest.MonkeyPatch, took: float, good_for: float
 ) -> None:
     shared, key, now = shared_pages.SharedPages(), ("board",), [100.0]
     monkeypatch.setattr("config.shared_pages.time.monotonic", lambda: now[0])
-    shared.put(key, shared_pages.Page({}, b"", ""), took=took)
-    assert [bool(shared.get(key)) for _ in range(4)] == [False, False, True, True]
-    now[0] += good_for - 0.01
+    shared.put(key, shared_pages.Page({}, b"", ""), begun=now[0] - took)
+    asked = [bool(shared.get(key)) for _ in range(30)]
+    assert asked.count(False) == int(3 * good_for) - 1, "that was not more than three times a second"
+    now[0] += good_for - took - 0.01
     assert not shared.is_due(key)
     now[0] += 0.02
     assert shared.is_due(key)
@@ -114,6 +120,8 @@ def test_the_longer_it_took_to_make_the_longer_it_is_shared(
         {"Authorization": "Bearer nobody"},
         {"If-None-Match": '"a"'},
         {"Range": "bytes=0-1"},
+        {"Content-Type": 'text/plain;ch;charset=""arset=utf-7'},
+        {"Accept-Language": "fr," * 110 + "de"},
     ],
 )
 def test_whoever_brings_something_of_its_own_gets_a_page_of_its_own(
@@ -180,8 +188,11 @@ def test_pages_that_are_kept_take_bounded_memory(caller: ApiClient) -> None:
     shared = shared_pages.SharedPages()
     page = shared_pages.Page({}, b"a" * 100, "")
     for number in range(1000):
-        shared.put((number,), page)
-        shared.put((-1,), shared_pages.Page({}, b"a" * (256 * 1024 + 1), ""))
+        shared.put((number,), page, begun=time.monotonic())
+        shared.put((-1,), shared_pages.Page({}, b"a" * (256 * 1024 + 1), ""), begun=time.monotonic())
+        shared.put((-2,), page, begun=time.monotonic())
+        shared.get((-2,))
+    assert (-2,) in shared._pages, "what is asked for most stays"  # noqa: SLF001
     assert len(shared._pages) <= 64  # noqa: SLF001
     assert (-1,) not in shared._pages  # noqa: SLF001
 
@@ -193,6 +204,7 @@ def test_parameters_are_read_as_the_page_reads_them() -> None:
         )
 
     assert key(b"page=1&page=2") == key(b"page=2") != key(b"page=2&page=1")
+    assert key("q=é".encode()) is None, "Django reads it otherwise"
     assert key(b"x=1&scope=a&y") == key(b"scope=%61")
     assert key(b"page=") != key(b"")
     assert key(b"", "/v1/games") is key(b"", "/admin/") is key(b"x" * 500) is None
@@ -204,3 +216,16 @@ def test_an_answer_that_hands_out_a_cookie_is_for_one_alone() -> None:
     assert not shared_pages.is_shared(200, [*kept, (b"set-cookie", b"a=b")])
     assert not shared_pages.is_shared(503, kept)
     assert not shared_pages.is_shared(200, [])
+
+
+def test_a_page_for_everybody_is_made_without_what_one_brings() -> None:
+    brought = [(b"host", b"a"), (b"x-anything", b"b"), (b"accept-language", b"de"), (b"user-agent", b"c")]
+    assert shared_pages.without_others({"headers": brought})["headers"] == [brought[0], brought[2]]
+
+
+def test_a_page_that_refuses_an_address_can_be_made_for_that_address(caller: ApiClient) -> None:
+    """It repeats its address, which nobody could read: thirteen failures followed, one from the other."""
+    for address in ("/nope", "/", "/g/arena"):
+        answer = caller.get(f"{address}?{'a&' * 1001}")
+        assert answer.headers["Content-Type"].startswith("text/html")
+        assert answer.status_code in {200, 400, 404}
