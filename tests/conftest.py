@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
 
-from config import clock, recall, valkey
+from config import clock, hashing, recall, valkey
 from config.buckets import buckets
 from leaderboards.histograms import histograms
 from leaderboards.history import cohorts
@@ -76,6 +76,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 def _emptied_quickly() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _test: emptying.empty())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _turns_without_rest() -> Iterator[None]:
+    """Many tests try one password after another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashing, "_RESTS", 0)
         yield
 
 

@@ -32,7 +32,6 @@ HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
 @pytest.fixture(autouse=True)
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(BoundedHasher, "iterations", 1)
-    monkeypatch.setattr(hashing, "_RESTS", 0)
     yield
     counting.forget()
 
